@@ -1,0 +1,43 @@
+//! The ledger's line: one request, reserved before it is sent, resolved when its fate is known.
+
+use super::ids::{Caller, ChargeId, ConnectionKey, CredentialId, Endpoint, TargetName};
+use super::outcome::Outcome;
+use super::time::{Stamp, Steady};
+
+/// One request in the durable book.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Charge {
+    pub id: ChargeId,
+    pub credential: CredentialId,
+    pub connection: ConnectionKey,
+    pub target: Option<TargetName>,
+    pub caller: Caller,
+    pub endpoint: Endpoint,
+    /// Units of the limits that this request takes.
+    pub cost: u32,
+    pub reserved_at: Stamp,
+    /// The latest moment at which the answer can arrive: reserved_at + send grace + request timeout.
+    pub deadline: Steady,
+    /// `None` while pending. Found pending after a crash it counts as posted at `deadline`.
+    pub resolution: Option<Resolution>,
+}
+
+/// Whether the provider may have counted the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settlement {
+    Posted,
+    /// The provider provably never saw it; the units are free again at once.
+    Voided,
+}
+
+/// How a charge ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// When the answer arrived, or when it was given up.
+    pub at: Stamp,
+    pub settlement: Settlement,
+    pub outcome: Outcome,
+    pub status: Option<u16>,
+    pub rule: String,
+    pub said: Option<String>,
+}

@@ -1,0 +1,75 @@
+//! An event: a hint that something durable changed. The store is the truth.
+
+use super::ids::{ConnectionKey, EventId, TargetName};
+use super::time::Stamp;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// An item appeared, changed, was removed or reappeared: the target has a new generation.
+    TargetChanged,
+    /// The target was answered with unchanged content: its age is new. Not durable, never replayed.
+    TargetSeen,
+    /// Polling ran into trouble.
+    TargetTroubled,
+    HoldStarted,
+    HoldEnded,
+    BreakerOpened,
+    BreakerClosed,
+    JobChanged,
+    /// An operator changed something.
+    ControlChanged,
+    /// A restart, a clock that cannot be believed, a file that was repaired.
+    Appliance,
+}
+
+impl EventKind {
+    pub const ALL: [EventKind; 10] = [
+        EventKind::TargetChanged,
+        EventKind::TargetSeen,
+        EventKind::TargetTroubled,
+        EventKind::HoldStarted,
+        EventKind::HoldEnded,
+        EventKind::BreakerOpened,
+        EventKind::BreakerClosed,
+        EventKind::JobChanged,
+        EventKind::ControlChanged,
+        EventKind::Appliance,
+    ];
+
+    /// The SSE `event` name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            EventKind::TargetChanged => "target_changed",
+            EventKind::TargetSeen => "target_seen",
+            EventKind::TargetTroubled => "target_troubled",
+            EventKind::HoldStarted => "hold_started",
+            EventKind::HoldEnded => "hold_ended",
+            EventKind::BreakerOpened => "breaker_opened",
+            EventKind::BreakerClosed => "breaker_closed",
+            EventKind::JobChanged => "job_changed",
+            EventKind::ControlChanged => "control_changed",
+            EventKind::Appliance => "appliance",
+        }
+    }
+    pub fn from_word(word: &str) -> Option<EventKind> {
+        EventKind::ALL.into_iter().find(|k| k.word() == word)
+    }
+}
+
+/// An event before it has a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewEvent {
+    pub kind: EventKind,
+    pub at: Stamp,
+    pub connection: Option<ConnectionKey>,
+    pub target: Option<TargetName>,
+    /// One sentence for the activity list.
+    pub message: String,
+}
+
+/// A durable event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub id: EventId,
+    pub body: NewEvent,
+}

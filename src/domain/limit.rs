@@ -1,0 +1,86 @@
+//! A limit: a rule of the provider. All limits of one credential together are its budget.
+
+use super::ids::Caller;
+use super::time::Span;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the amount is counted over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Kind {
+    /// Any stretch of `window`, wherever it starts.
+    Rolling { window: Span },
+    /// Stretches of `window` aligned to the provider's clock (Unix time divided by `window`).
+    Fixed { window: Span },
+    /// From `resets_at` to the next `resets_at` in `time_zone` (23 to 25 hours long across a DST change).
+    Daily { resets_at: TimeOfDay, time_zone: String },
+    /// From `resets_at` on day `day` (1 to 31; the last day where a month is shorter) to the same a month later.
+    Monthly { day: u8, resets_at: TimeOfDay, time_zone: String },
+    /// At most `requests` per `window`, evenly: one, then nothing for `window / requests`.
+    Pace { window: Span },
+    /// In flight at one moment.
+    Concurrent,
+}
+
+impl Kind {
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Kind::Rolling { .. } => "rolling",
+            Kind::Fixed { .. } => "fixed",
+            Kind::Daily { .. } => "daily",
+            Kind::Monthly { .. } => "monthly",
+            Kind::Pace { .. } => "pace",
+            Kind::Concurrent => "concurrent",
+        }
+    }
+    /// Nominal length of the window: a day is 24 h, a month 30 days; `None` for concurrent.
+    pub const fn nominal_window(&self) -> Option<Span> {
+        match self {
+            Kind::Rolling { window } | Kind::Fixed { window } | Kind::Pace { window } => Some(*window),
+            Kind::Daily { .. } => Some(Span::from_secs(86_400)),
+            Kind::Monthly { .. } => Some(Span::from_secs(30 * 86_400)),
+            Kind::Concurrent => None,
+        }
+    }
+}
+
+/// Minutes after local midnight, 0 to 1439.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeOfDay(pub u16);
+
+/// What the provider counts together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Everything sent with the credential.
+    #[default]
+    Credential,
+    /// Each endpoint by itself.
+    Endpoint,
+}
+
+/// A rule of the provider: `amount` units of cost over what `kind` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    pub name: String,
+    /// Units of cost (a plain request costs 1) that fit.
+    pub amount: u64,
+    pub kind: Kind,
+    pub scope: Scope,
+    /// Units of `amount` that only the named caller may take (I1: the fifth request is the refresh's).
+    pub keep: BTreeMap<Caller, u64>,
+    /// The most that a caller may have in flight (F2); only meaningful for [`Kind::Concurrent`].
+    pub cap: BTreeMap<Caller, u64>,
+}
+
+impl Limit {
+    /// Units kept for callers other than `caller`.
+    pub fn kept_from(&self, caller: Caller) -> u64 {
+        self.keep.iter().filter(|(c, _)| **c != caller).map(|(_, n)| *n).sum()
+    }
+    /// Units kept altogether.
+    pub fn kept(&self) -> u64 {
+        self.keep.values().sum()
+    }
+}

@@ -1,0 +1,15 @@
+//! The nouns. Knows `std` and `serde` only: no clock, no I/O, no decision.
+
+pub mod charge;
+pub mod connection;
+pub mod event;
+pub mod ids;
+pub mod item;
+pub mod job;
+pub mod limit;
+pub mod outcome;
+pub mod reply;
+pub mod spec;
+pub mod state;
+pub mod target;
+pub mod time;

@@ -1,0 +1,114 @@
+//! What became of a request, as one closed word.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The outcome of one request to the provider. The order is the order in which classification asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A complete answer of the expected shape: the only one that may replace the last good answer (law 4).
+    Data,
+    /// The provider says that the last good answer still stands (304, or a recipe's own form).
+    NotModified,
+    /// The provider refused because of a limit, in whatever disguise.
+    Limited,
+    /// The provider does not accept the credential.
+    CredentialRejected,
+    /// The provider is in trouble (5xx, overload).
+    Overloaded,
+    /// An expected "not ready yet" (P3): not an error, not re-asked before the next poll.
+    NotReady,
+    /// Gone for good (410, sunset).
+    Gone,
+    /// An answer of no known shape. Never data.
+    Unexpected,
+    /// No complete answer within the request timeout. The provider may have counted it.
+    TimedOut,
+    /// The socket broke after the request may have been seen. The provider may have counted it.
+    Dropped,
+    /// TCP or TLS never came up: the provider cannot have counted it. The charge is voided.
+    Unreachable,
+    /// The body grew past the cap, decompressed.
+    TooLarge,
+    /// The body was cut off or could not be decompressed or decoded.
+    Undecodable,
+    /// A redirect that leaves the credential's host.
+    RedirectRefused,
+    /// This process died between charge and answer. Counts as spent.
+    Lost,
+}
+
+impl Outcome {
+    pub const ALL: [Outcome; 15] = [
+        Outcome::Data,
+        Outcome::NotModified,
+        Outcome::Limited,
+        Outcome::CredentialRejected,
+        Outcome::Overloaded,
+        Outcome::NotReady,
+        Outcome::Gone,
+        Outcome::Unexpected,
+        Outcome::TimedOut,
+        Outcome::Dropped,
+        Outcome::Unreachable,
+        Outcome::TooLarge,
+        Outcome::Undecodable,
+        Outcome::RedirectRefused,
+        Outcome::Lost,
+    ];
+
+    /// The one word for this outcome, in API, ledger, metrics and pages.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Outcome::Data => "data",
+            Outcome::NotModified => "not_modified",
+            Outcome::Limited => "limited",
+            Outcome::CredentialRejected => "credential_rejected",
+            Outcome::Overloaded => "overloaded",
+            Outcome::NotReady => "not_ready",
+            Outcome::Gone => "gone",
+            Outcome::Unexpected => "unexpected",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Dropped => "dropped",
+            Outcome::Unreachable => "unreachable",
+            Outcome::TooLarge => "too_large",
+            Outcome::Undecodable => "undecodable",
+            Outcome::RedirectRefused => "redirect_refused",
+            Outcome::Lost => "lost",
+        }
+    }
+    pub fn from_word(word: &str) -> Option<Outcome> {
+        Outcome::ALL.into_iter().find(|o| o.word() == word)
+    }
+    /// Whether the last good answer was confirmed or replaced.
+    pub const fn is_good(self) -> bool {
+        matches!(self, Outcome::Data | Outcome::NotModified)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// How a wait was told. Kept with the hold, so that a page can say why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitHint {
+    pub wait: super::time::Span,
+    /// `Retry-After`, or the name of the recipe's source.
+    pub source: String,
+}
+
+/// What classification says about a reply: the outcome, why, the provider's words and its wait.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub outcome: Outcome,
+    /// Name of the rule that matched (`recipe: lockout sentence`, `status 429`, `timeout`).
+    pub rule: String,
+    /// The provider's own words, at most 160 characters, secrets already removed.
+    pub said: Option<String>,
+    /// The longest credible hint.
+    pub wait: Option<WaitHint>,
+}

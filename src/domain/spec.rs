@@ -1,0 +1,235 @@
+//! What to ask, of whom, how often: the validated content of `larder.toml` and recipe, before anything ran.
+
+use super::ids::{ConnectionKey, Endpoint, TargetName};
+use super::limit::Limit;
+use super::outcome::Outcome;
+use super::time::Span;
+
+/// How the secret travels. The secret itself is not here: it lives in `upstream`, redacted everywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// No credential (a Prometheus in the cellar).
+    None,
+    /// `?name=SECRET`
+    Query { name: String },
+    /// `Name: SECRET` or `Name: Scheme SECRET`
+    Header { name: String, scheme: Option<String> },
+}
+
+/// Where the secret is read from. Never its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretSource {
+    None,
+    Env(String),
+    File(std::path::PathBuf),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionSpec {
+    pub key: ConnectionKey,
+    /// The provider as a product: the recipe's name, or the host of `base_url`.
+    pub provider: String,
+    pub recipe: Option<String>,
+    /// `scheme://host[:port][/path]`, no trailing slash.
+    pub base_url: String,
+    pub secret: SecretSource,
+    pub carrier: Carrier,
+    pub limits: Vec<Limit>,
+    pub poll: PollSpec,
+    pub targets: Vec<TargetSpec>,
+    pub commands: Vec<CommandSpec>,
+    pub rules: Vec<RuleSpec>,
+    pub waits: WaitSpec,
+    pub network: NetworkSpec,
+    /// A refresh by hand or after a command asks the provider only if the answer is at least this old (I2).
+    pub refresh_min_age: Span,
+}
+
+/// Timeouts and bounds of one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkSpec {
+    pub connect_timeout: Span,
+    /// Longest silence between two reads of the body.
+    pub read_timeout: Span,
+    /// From the first byte of the request to the last of the answer, redirects included.
+    pub request_timeout: Span,
+    /// Bytes of the decompressed body.
+    pub max_body: u64,
+}
+
+impl Default for NetworkSpec {
+    fn default() -> Self {
+        NetworkSpec {
+            connect_timeout: Span::from_secs(10),
+            read_timeout: Span::from_secs(15),
+            request_timeout: Span::from_secs(30),
+            max_body: 10 * 1024 * 1024,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interval {
+    Every(Span),
+    /// The shortest that the budget can keep up for ever.
+    Auto,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PollSpec {
+    pub enabled: bool,
+    pub interval: Interval,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetSpec {
+    pub name: TargetName,
+    /// Path and query below `base_url`.
+    pub get: String,
+    /// Units of the limits that one request takes.
+    pub cost: u32,
+    /// RFC 9535; each node is an item.
+    pub items: String,
+    pub key: String,
+    pub title: Option<String>,
+    /// Beyond this age an answer is stale. `None`: twice the effective interval.
+    pub fresh_for: Option<Span>,
+    /// Beyond this age an answer is expired. `None`: never.
+    pub expires_after: Option<Span>,
+    pub fields: Vec<FieldSpec>,
+    /// First that matches is the item's state.
+    pub states: Vec<StateSpec>,
+    /// JSONPaths inside an item that are left out of its fingerprint.
+    pub volatile: Vec<String>,
+}
+
+impl TargetSpec {
+    pub fn endpoint(&self) -> Endpoint {
+        endpoint_of(&self.get)
+    }
+}
+
+/// The endpoint of a request line: its path without query and fragment.
+pub fn endpoint_of(path_and_query: &str) -> Endpoint {
+    let end = path_and_query.find(['?', '#']).unwrap_or(path_and_query.len());
+    Endpoint(path_and_query[..end].to_owned())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    Text,
+    Number,
+    Bool,
+    /// RFC 3339 text.
+    Time,
+    SecondsUntil,
+    SecondsLeft,
+    EpochS,
+    EpochMs,
+}
+
+impl FieldKind {
+    pub const ALL: [FieldKind; 8] = [
+        FieldKind::Text,
+        FieldKind::Number,
+        FieldKind::Bool,
+        FieldKind::Time,
+        FieldKind::SecondsUntil,
+        FieldKind::SecondsLeft,
+        FieldKind::EpochS,
+        FieldKind::EpochMs,
+    ];
+
+    /// The word in configuration.
+    pub const fn word(self) -> &'static str {
+        match self {
+            FieldKind::Text => "text",
+            FieldKind::Number => "number",
+            FieldKind::Bool => "bool",
+            FieldKind::Time => "time",
+            FieldKind::SecondsUntil => "seconds-until",
+            FieldKind::SecondsLeft => "seconds-left",
+            FieldKind::EpochS => "epoch-s",
+            FieldKind::EpochMs => "epoch-ms",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldSpec {
+    pub name: String,
+    /// RFC 9535, from the item.
+    pub path: String,
+    pub kind: FieldKind,
+    /// RFC 9535 filter expression about the item `@`; where it does not hold the field is unknown
+    /// (one number can mean three things: A52, Hydrawise's `time`).
+    pub when: Option<String>,
+    /// Left out of the fingerprint. Countdowns always are.
+    pub volatile: bool,
+}
+
+/// `[[connection.target.state]]`: the item is in state `is` where `when` holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateSpec {
+    pub is: String,
+    /// RFC 9535 filter expression about the item `@`; absent: always.
+    pub when: Option<String>,
+    /// A countdown field; when it ends the state reads as `then` (I7).
+    pub until: Option<String>,
+    pub then: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    Never,
+    Idempotent,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandSpec {
+    pub name: String,
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// Template: `{name}` is replaced by the percent-encoded parameter.
+    pub path: String,
+    pub cost: u32,
+    pub then_refresh: Option<TargetName>,
+    pub retry: Retry,
+}
+
+impl CommandSpec {
+    pub fn endpoint(&self) -> Endpoint {
+        endpoint_of(&self.path)
+    }
+}
+
+/// One rule of classification, as data. All conditions that are given must hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuleSpec {
+    pub name: String,
+    pub outcome: Option<Outcome>,
+    pub status: Vec<u16>,
+    /// Header name (lower case) and a case-insensitive regular expression for its value.
+    pub header: Option<(String, String)>,
+    /// Case-insensitive regular expression for the body as text.
+    pub body: Option<String>,
+    /// RFC 9535 filter expression about the parsed body `@`.
+    pub json: Option<String>,
+}
+
+/// Where waits come from and what is credible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitSpec {
+    /// No hold is shorter.
+    pub floor: Span,
+    /// No hint above this is believed as it stands: the hold is this long, and said.
+    pub ceiling: Span,
+    /// Length of a hold after an overload or failure streak without a hint.
+    pub default: Span,
+}
+
+impl Default for WaitSpec {
+    fn default() -> Self {
+        WaitSpec { floor: Span::from_secs(5), ceiling: Span::from_secs(40 * 86_400), default: Span::from_secs(60) }
+    }
+}

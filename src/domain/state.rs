@@ -1,0 +1,59 @@
+//! The one word that says how a connection or a target stands, on every surface.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// In the order of precedence: the first that is true is the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    ClockUntrusted,
+    Disabled,
+    CredentialRejected,
+    Exhausted,
+    Held,
+    BreakerOpen,
+    Expired,
+    Stale,
+    Ageing,
+    Fresh,
+    Never,
+}
+
+impl State {
+    pub const ALL: [State; 11] = [
+        State::ClockUntrusted,
+        State::Disabled,
+        State::CredentialRejected,
+        State::Exhausted,
+        State::Held,
+        State::BreakerOpen,
+        State::Expired,
+        State::Stale,
+        State::Ageing,
+        State::Fresh,
+        State::Never,
+    ];
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::ClockUntrusted => "clock_untrusted",
+            State::Disabled => "disabled",
+            State::CredentialRejected => "credential_rejected",
+            State::Exhausted => "exhausted",
+            State::Held => "held",
+            State::BreakerOpen => "breaker_open",
+            State::Expired => "expired",
+            State::Stale => "stale",
+            State::Ageing => "ageing",
+            State::Fresh => "fresh",
+            State::Never => "never",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

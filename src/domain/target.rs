@@ -1,0 +1,68 @@
+//! A target: a standing question asked of a connection. This is its durable state; what to ask is in `spec`.
+
+use super::outcome::Outcome;
+use super::time::Stamp;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Pending,
+    #[default]
+    Active,
+    Completed,
+    Inactive,
+    Stopped,
+}
+
+impl Phase {
+    pub const ALL: [Phase; 5] = [Phase::Pending, Phase::Active, Phase::Completed, Phase::Inactive, Phase::Stopped];
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            Phase::Pending => "pending",
+            Phase::Active => "active",
+            Phase::Completed => "completed",
+            Phase::Inactive => "inactive",
+            Phase::Stopped => "stopped",
+        }
+    }
+}
+
+/// The durable state of a target. `Default` is a target that was never asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TargetState {
+    pub phase: Phase,
+    /// Arrival of the last good answer (data or not modified). `None`: never.
+    pub as_of: Option<Stamp>,
+    /// Arrival of the last answer whose content differed.
+    pub changed_at: Option<Stamp>,
+    /// Start of the last attempt, whatever became of it (A29: received, changed and attempted are three things).
+    pub attempted_at: Option<Stamp>,
+    /// Grows by one with each answer whose content differed; 0 before the first.
+    pub generation: u64,
+    /// Digest over the fingerprints of all items of the last good answer.
+    pub fingerprint: [u8; 16],
+    /// Present items.
+    pub item_count: u64,
+    /// The next `HistoryEntry::seq`.
+    pub next_seq: u64,
+    /// Validators of the last good answer, sent back to ask cheaply (RFC 9110 section 13).
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    /// Set by the first attempt that was not good, cleared by the next good one.
+    pub trouble: Option<Trouble>,
+}
+
+/// Why the shelf is not being renewed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trouble {
+    pub since: Stamp,
+    pub outcome: Outcome,
+    /// In words (`rate limited`, `no answer within 30 s`).
+    pub reason: String,
+    /// What the provider said, at most 160 characters.
+    pub said: Option<String>,
+    /// Attempts in a row that were not good.
+    pub failures: u32,
+}

@@ -1,0 +1,273 @@
+//! What the appliance shows: the read models that API and pages render. Built by `engine::appliance` from one snapshot;
+//! every surface renders from the same record, so that no two of them can differ in age (A28).
+//! Field names are the JSON contract. Times are RFC 3339 UTC, durations whole seconds.
+
+use crate::domain::ids::{ChargeId, EventId, JobId};
+use crate::domain::item::FieldValue;
+use crate::domain::state::State;
+use crate::domain::time::Wall;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// A moment to show: RFC 3339 UTC with whole seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct When(pub Wall);
+
+impl Serialize for When {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&crate::rules::calendar::rfc3339(self.0))
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ConnectionView {
+    pub name: String,
+    pub organization: String,
+    pub provider: String,
+    pub state: State,
+    /// The state in one sentence: what happened, since when, what still works, when it changes.
+    pub sentence: String,
+    pub enabled: bool,
+    pub hold: Option<HoldView>,
+    pub breaker: &'static str,
+    pub budget: Vec<BudgetView>,
+    pub poll: PollView,
+    pub forecast: ForecastView,
+    /// Age of the oldest last good answer among the active targets; `None` if one was never answered.
+    pub oldest_age_seconds: Option<u64>,
+    /// Names of the targets and commands, in the order of the file.
+    pub targets: Vec<String>,
+    pub commands: Vec<CommandView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct CommandView {
+    pub name: String,
+    /// The placeholders of its template, each once, in order.
+    pub parameters: Vec<String>,
+    pub retry: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct HoldView {
+    pub since: When,
+    pub until: When,
+    pub reason: &'static str,
+    pub said: Option<String>,
+    /// Rule of the classification that matched, and where the length came from.
+    pub rule: String,
+    pub source: String,
+}
+
+/// One limit, for one endpoint where its scope is the endpoint.
+#[derive(Clone, Debug, Serialize)]
+pub struct BudgetView {
+    pub limit: String,
+    pub endpoint: Option<String>,
+    pub kind: &'static str,
+    pub requests: u64,
+    /// Nominal; absent for concurrent.
+    pub window_seconds: Option<u64>,
+    pub used: u64,
+    pub remaining: u64,
+    /// Units that only their caller may take and that are still there.
+    pub kept: u64,
+    pub next_free_at: Option<When>,
+    /// Used units by caller.
+    pub used_by: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PollView {
+    /// As configured; for `auto` as computed.
+    pub interval_seconds: u64,
+    /// max(interval, backoff), stretched to what the budget can keep up.
+    pub effective_interval_seconds: u64,
+    pub last_poll_at: Option<When>,
+    pub next_poll_at: Option<When>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ForecastView {
+    pub requests_per_day: u64,
+    /// Targets that the budget can keep at this interval.
+    pub ceiling_targets: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetView {
+    pub name: String,
+    pub organization: String,
+    pub connection: String,
+    pub phase: &'static str,
+    pub state: State,
+    pub sentence: String,
+    pub as_of: Option<When>,
+    pub age_seconds: Option<u64>,
+    pub fresh: bool,
+    /// Freshness bound in force.
+    pub fresh_for_seconds: u64,
+    pub stale: Option<StaleView>,
+    pub changed_at: Option<When>,
+    pub attempted_at: Option<When>,
+    pub item_count: u64,
+    pub generation: u64,
+    /// Empty in lists of targets.
+    pub items: Vec<ItemView>,
+    /// Entity tag of this view without what moves by itself.
+    #[serde(skip)]
+    pub etag: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct StaleView {
+    pub since: When,
+    pub reason: String,
+    pub said: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemView {
+    pub key: String,
+    pub title: String,
+    /// The word now: a countdown that ended has already decayed (I7).
+    pub state: Option<String>,
+    pub fields: Vec<(String, FieldShown)>,
+    pub first_seen_at: When,
+    pub last_seen_at: When,
+    pub changed_at: When,
+    pub removed_at: Option<When>,
+}
+
+/// A field's value as it stands at the moment of reading.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum FieldShown {
+    Unknown,
+    Text(String),
+    Number(f64),
+    Bool(bool),
+    At(When),
+    /// Whole seconds that are left, never negative.
+    SecondsLeft(u64),
+}
+
+impl From<&FieldValue> for FieldShown {
+    /// Without `Left`, which needs a `now`: see `engine::appliance`.
+    fn from(v: &FieldValue) -> FieldShown {
+        match v {
+            FieldValue::Unknown | FieldValue::Left(_) => FieldShown::Unknown,
+            FieldValue::Text(s) => FieldShown::Text(s.clone()),
+            FieldValue::Number(n) => FieldShown::Number(*n),
+            FieldValue::Bool(b) => FieldShown::Bool(*b),
+            FieldValue::At(w) => FieldShown::At(When(*w)),
+            FieldValue::Until(s) => FieldShown::At(When(s.wall)),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct HistoryView {
+    pub seq: u64,
+    pub at: When,
+    pub generation: u64,
+    pub kind: &'static str,
+    pub key: String,
+    pub title: String,
+    pub state: Option<String>,
+    pub changes: Vec<FieldChangeView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FieldChangeView {
+    pub field: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ChargeView {
+    pub id: ChargeId,
+    pub at: When,
+    pub connection: String,
+    pub target: Option<String>,
+    pub caller: &'static str,
+    pub endpoint: String,
+    pub cost: u32,
+    /// `pending`, or the outcome's word.
+    pub outcome: &'static str,
+    /// Whether the units are counted: `pending`, `posted`, `voided`.
+    pub settlement: &'static str,
+    pub status: Option<u16>,
+    pub resolved_at: Option<When>,
+    pub rule: Option<String>,
+    pub said: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct JobView {
+    pub id: JobId,
+    pub organization: String,
+    pub connection: String,
+    pub command: String,
+    pub parameters: BTreeMap<String, String>,
+    pub state: &'static str,
+    pub created_at: When,
+    pub updated_at: When,
+    pub by: String,
+    pub message: Option<String>,
+    pub refresh: Option<JobRefreshView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct JobRefreshView {
+    pub target: String,
+    pub result: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct EventView {
+    pub id: EventId,
+    pub kind: &'static str,
+    pub at: When,
+    pub organization: Option<String>,
+    pub connection: Option<String>,
+    pub target: Option<String>,
+    pub message: String,
+}
+
+/// Requests per caller in equal slices of time, oldest first: what the chart draws.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpendStrip {
+    pub from: When,
+    pub until: When,
+    pub slice_seconds: u64,
+    /// One map per slice: units by caller word.
+    pub slices: Vec<BTreeMap<&'static str, u64>>,
+}
+
+/// The answer to a refresh by hand.
+#[derive(Clone, Debug, Serialize)]
+pub struct RefreshView {
+    /// Whether the provider was asked (false: the answer is younger than the minimum, or somebody else just asked).
+    pub refreshed: bool,
+    pub target: TargetView,
+}
+
+/// Why an operation was refused, for problem+json and pages.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Denied {
+    NotFound(String),
+    /// The budget, a hold or the minimum age says no until `not_before`.
+    NotYet {
+        sentence: String,
+        not_before: Option<When>,
+        retry_after_s: Option<u64>,
+    },
+    /// It can never be done as asked.
+    Invalid(String),
+    /// An `Idempotency-Key` that was used for another request.
+    KeyReused(String),
+    /// The store cannot write (full disk, stopped).
+    Unavailable(String),
+}

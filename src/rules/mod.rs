@@ -1,0 +1,11 @@
+//! Pure decisions. `now` is an argument; no I/O, no async, no clock.
+
+pub mod breaker;
+pub mod budget;
+pub mod calendar;
+pub mod classify;
+pub mod extract;
+pub mod freshness;
+pub mod plan;
+pub mod reconcile;
+pub mod schedule;

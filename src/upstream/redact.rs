@@ -1,0 +1,1 @@
+//! Secrets, and their removal from any text by value.
