@@ -1,13 +1,31 @@
-//! The budget: all limits of one credential, decided together.
+//! The budget: all limits of one credential, decided together. Knows nothing of disks, sockets or clocks.
+//!
+//! * [`window`] says how long a charge counts under one limit.
+//! * [`slots`] counts charges by the moment they arrived.
+//! * [`ledger`] holds every limit and the hold of one credential, and answers `admit`.
+//!
+//! The rule behind all of it (law 1): the provider may count a request at any instant between its reservation here and the
+//! arrival of its answer. So a request counts from its reservation on, and stops counting only when it provably cannot be in
+//! the provider's window any more, taking its *arrival* as the latest instant at which it was counted.
 
-use crate::domain::charge::{Charge, Resolution};
+pub mod ledger;
+pub mod slots;
+pub mod window;
+
+pub use ledger::Ledger;
+
+use crate::domain::charge::Charge;
 use crate::domain::connection::{Ask, Hold};
-use crate::domain::ids::*;
+use crate::domain::ids::{Caller, ChargeId, ConnectionKey, Endpoint, TargetName};
 use crate::domain::limit::Limit;
-use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::domain::time::{Span, Steady};
 use std::collections::BTreeMap;
 
 /// Leave to send one request. Only the budget makes one, and only after its charge is durable; `upstream` consumes it.
+///
+/// ```compile_fail
+/// fn twice(p: larder::rules::budget::Permit) { drop(p.clone()); }
+/// ```
 #[must_use = "a permit is already paid for"]
 #[derive(Debug)]
 pub struct Permit {
@@ -33,7 +51,7 @@ impl Permit {
 }
 
 /// A charge that the ledger has taken but that is not durable yet.
-#[must_use]
+#[must_use = "the ledger has already taken it"]
 #[derive(Debug)]
 pub struct Reserved {
     charge: Charge,
@@ -44,14 +62,14 @@ impl Reserved {
     pub fn charge(&self) -> &Charge {
         &self.charge
     }
-    /// To be called by `store::write` alone, after the commit.
-    pub(crate) fn durable(self) -> Permit {
+    /// To be called by `store` alone, after the commit (a test holds that).
+    pub fn durable(self) -> Permit {
         Permit { charge: self.charge, send_by: self.send_by }
     }
 }
 
 /// Who asks for what, in full.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub connection: ConnectionKey,
     pub target: Option<TargetName>,
@@ -62,18 +80,15 @@ pub struct Request {
     pub request_timeout: Span,
 }
 
+/// The answer of `admit` where it is no. A refusal takes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Exact: admitted then, refused a moment before, if nothing else is admitted or resolved meanwhile.
-    NotUntil {
-        at: Steady,
-        limit: String,
-    },
+    /// Exact: admitted then and refused a moment before, if nothing else is admitted or resolved meanwhile.
+    NotUntil { at: Steady, limit: String },
+    /// The credential is held; see `Hold::until`.
     Held(Hold),
     /// The cost is above what the limit can ever give this caller.
-    NeverFits {
-        limit: String,
-    },
+    NeverFits { limit: String },
 }
 
 /// How one limit (for one endpoint where scoped so) stands.
@@ -81,54 +96,17 @@ pub enum Refusal {
 pub struct Usage {
     pub limit: Limit,
     pub endpoint: Option<Endpoint>,
+    /// Units that count now, in flight included.
     pub used: u64,
     pub used_by: BTreeMap<Caller, u64>,
+    /// Units that only their caller may take and that are still there.
     pub kept: u64,
-    /// When the next used unit comes free.
+    /// When the next used unit comes free; an unresolved request is taken to arrive at its deadline.
     pub next_free_at: Option<Steady>,
 }
 
-/// The ledger of one credential in memory. Rebuilt from the durable charges at start.
-#[derive(Clone, Debug)]
-pub struct Ledger {}
-
-impl Ledger {
-    pub fn new(_credential: CredentialId, _limits: Vec<Limit>) -> Ledger {
-        todo!()
-    }
-    /// Takes in a charge read from the store. Pending ones count as posted at their deadline.
-    pub fn restore(&mut self, _charge: &Charge) {
-        todo!()
-    }
-    pub fn set_hold(&mut self, _hold: Option<Hold>) {
-        todo!()
-    }
-    pub fn hold(&self) -> Option<&Hold> {
-        todo!()
-    }
-    /// All limits and the hold, atomically. `id` is the number that the charge gets if it is taken.
-    pub fn admit(&mut self, _now: &Now, _id: ChargeId, _request: &Request) -> Result<Reserved, Refusal> {
-        todo!()
-    }
-    /// As `admit`, without taking anything.
-    pub fn would_admit(&self, _now: &Now, _ask: &Ask) -> Result<(), Refusal> {
-        todo!()
-    }
-    pub fn resolve(&mut self, _id: ChargeId, _resolution: &Resolution) {
-        todo!()
-    }
-    /// Forgets what no limit counts any more.
-    pub fn sweep(&mut self, _now: &Now) {
-        todo!()
-    }
-    pub fn usage(&self, _now: &Now, _endpoints: &[Endpoint]) -> Vec<Usage> {
-        todo!()
-    }
-    /// No charge reserved before this is counted by any limit: where a restart begins to read.
-    pub fn horizon(_limits: &[Limit], _now: &Now) -> Steady {
-        todo!()
-    }
-    pub fn stamp_of(_now: &Now) -> Stamp {
-        todo!()
+impl Usage {
+    pub fn remaining(&self) -> u64 {
+        self.limit.amount.saturating_sub(self.used)
     }
 }

@@ -1,0 +1,312 @@
+//! The ledger of one credential in memory: every limit and the hold, decided together. Rebuilt from the durable charges.
+
+use super::slots::{Book, Units};
+use super::window::Window;
+use super::{Refusal, Request, Reserved, Usage};
+use crate::domain::charge::{Charge, Resolution, Settlement};
+use crate::domain::connection::{Ask, Hold};
+use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
+use crate::domain::limit::{Kind, Limit, Scope};
+use crate::domain::time::{Now, Span, Steady};
+use std::collections::{BTreeMap, HashMap};
+
+/// One limit with its books: one, or one for each endpoint.
+#[derive(Clone, Debug)]
+struct Counter {
+    limit: Limit,
+    window: Window,
+    grain: Span,
+    books: BTreeMap<Option<Endpoint>, Book>,
+}
+
+/// What must be known of a charge to take it out of the books again.
+#[derive(Clone, Debug)]
+struct InFlight {
+    caller: Caller,
+    endpoint: Endpoint,
+    cost: u64,
+    reserved_at: Steady,
+    deadline: Steady,
+}
+
+/// The ledger of one credential. `Clone` is for what-if questions and for undoing a batch that did not become durable.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    credential: CredentialId,
+    counters: Vec<Counter>,
+    in_flight: HashMap<ChargeId, InFlight>,
+    hold: Option<Hold>,
+}
+
+impl Counter {
+    fn new(limit: Limit) -> Counter {
+        let window = Window::of(&limit);
+        let grain = window.grain(limit.amount);
+        Counter { limit, window, grain, books: BTreeMap::new() }
+    }
+
+    fn key(&self, endpoint: &Endpoint) -> Option<Endpoint> {
+        match self.limit.scope {
+            Scope::Credential => None,
+            Scope::Endpoint => Some(endpoint.clone()),
+        }
+    }
+
+    /// Units of this limit that a request of `cost` takes. In flight a request is one, whatever it costs; a paced request is
+    /// one too, and its cost makes the pause after it longer.
+    fn units(&self, cost: u64) -> u64 {
+        match self.window {
+            Window::InFlight | Window::Pace { .. } => 1,
+            Window::Rolling { .. } | Window::Periods { .. } => cost,
+        }
+    }
+
+    /// Where in the book a charge stands that arrived (or is feared to arrive) at `arrived`.
+    fn place(&self, arrived: Steady, cost: u64) -> Steady {
+        match self.window {
+            Window::Pace { unit, .. } => arrived + Span(unit.0.saturating_mul(cost.saturating_sub(1))),
+            _ => arrived,
+        }
+    }
+
+    fn post(&mut self, charge: &InFlight, arrived: Steady) {
+        let (at, units) = (self.place(arrived, charge.cost), self.units(charge.cost));
+        self.books.entry(self.key(&charge.endpoint)).or_default().post(at, self.grain, charge.caller, units);
+    }
+
+    fn withdraw(&mut self, charge: &InFlight) {
+        let (at, units) = (self.place(charge.deadline, charge.cost), self.units(charge.cost));
+        if let Some(book) = self.books.get_mut(&self.key(&charge.endpoint)) {
+            book.withdraw(at, self.grain, charge.caller, units);
+        }
+    }
+
+    /// What may be taken at once: one for a paced limit, whatever its amount.
+    fn amount(&self) -> u64 {
+        if matches!(self.window, Window::Pace { .. }) { 1 } else { self.limit.amount }
+    }
+
+    /// Whether `caller` may take `cost` more beside what counts already.
+    fn fits(&self, counting: &Units, caller: Caller, cost: u64) -> bool {
+        let kept: u64 = match self.window {
+            Window::Pace { .. } => 0,
+            _ => unused_keep(&self.limit, counting, Some(caller)),
+        };
+        let total = counting.total().saturating_add(self.units(cost)).saturating_add(kept);
+        let capped = match self.limit.cap.get(&caller) {
+            Some(cap) if self.window.is_in_flight() => counting.of(caller) < *cap,
+            _ => true,
+        };
+        total <= self.amount() && capped
+    }
+
+    /// Whether it could ever fit: on an empty book.
+    fn could_fit(&self, caller: Caller, cost: u64) -> bool {
+        cost <= self.limit.amount.max(1) && self.fits(&Units::default(), caller, cost)
+    }
+
+    /// `Ok`, or the first moment at which it fits if nothing else happens.
+    fn question(&self, now: &Now, ask: &Ask) -> Result<(), Option<Steady>> {
+        let cost = u64::from(ask.cost);
+        if !self.could_fit(ask.caller, cost) {
+            return Err(None);
+        }
+        let Some(book) = self.books.get(&self.key(&ask.endpoint)) else { return Ok(()) };
+        let mut counting = book.live(&self.window, now);
+        if self.fits(&counting, ask.caller, cost) {
+            return Ok(());
+        }
+        for (arrived, units) in book.counting(&self.window, now) {
+            counting = counting.minus(&units);
+            if self.fits(&counting, ask.caller, cost) {
+                return Err(Some(self.window.release(arrived, now)));
+            }
+        }
+        Err(Some(Steady::MAX))
+    }
+
+    fn usage(&self, key: &Option<Endpoint>, now: &Now) -> Usage {
+        let book = self.books.get(key);
+        let counting = book.map(|b| b.live(&self.window, now)).unwrap_or_default();
+        let shown = match (&self.window, book) {
+            // A paced limit forgets at once; people want to see what went out over the window it is declared for.
+            (Window::Pace { window, .. }, Some(b)) => b.since(Steady((now.steady.0 + 1).saturating_sub(window.0))),
+            _ => counting,
+        };
+        Usage {
+            limit: self.limit.clone(),
+            endpoint: key.clone(),
+            used: shown.total(),
+            used_by: shown.by_caller(),
+            kept: unused_keep(&self.limit, &counting, None),
+            next_free_at: book
+                .and_then(|b| b.counting(&self.window, now).next())
+                .map(|(arrived, _)| self.window.release(arrived, now)),
+        }
+    }
+}
+
+/// Kept units that are still there, for all callers but `except`.
+fn unused_keep(limit: &Limit, counting: &Units, except: Option<Caller>) -> u64 {
+    let keeps = limit.keep.iter().filter(|(c, _)| Some(**c) != except);
+    keeps.map(|(c, n)| n.saturating_sub(counting.of(*c))).sum()
+}
+
+impl Ledger {
+    pub fn new(credential: CredentialId, limits: Vec<Limit>) -> Ledger {
+        let counters = limits.into_iter().map(Counter::new).collect();
+        Ledger { credential, counters, in_flight: HashMap::new(), hold: None }
+    }
+
+    pub fn limits(&self) -> impl Iterator<Item = &Limit> {
+        self.counters.iter().map(|c| &c.limit)
+    }
+
+    /// Takes in a charge read from the store. Unresolved ones count as arriving at their deadline.
+    pub fn restore(&mut self, charge: &Charge) {
+        self.take(charge);
+        if let Some(resolution) = &charge.resolution {
+            self.resolve(charge.id, resolution);
+        }
+    }
+
+    pub fn set_hold(&mut self, hold: Option<Hold>) {
+        self.hold = hold;
+    }
+
+    pub fn hold(&self) -> Option<&Hold> {
+        self.hold.as_ref()
+    }
+
+    /// Decides under all limits and the hold together; takes the units under all of them or under none. `id` is the number
+    /// that the charge gets if it is taken; numbers must not repeat.
+    pub fn admit(&mut self, now: &Now, id: ChargeId, request: &Request) -> Result<Reserved, Refusal> {
+        for counter in &mut self.counters {
+            if let Some(book) = counter.books.get_mut(&counter.key(&request.ask.endpoint)) {
+                book.advance(&counter.window, now);
+            }
+        }
+        self.would_admit(now, &request.ask)?;
+        let send_by = now.steady + request.send_grace;
+        let charge = Charge {
+            id,
+            credential: self.credential,
+            connection: request.connection.clone(),
+            target: request.target.clone(),
+            caller: request.ask.caller,
+            endpoint: request.ask.endpoint.clone(),
+            cost: request.ask.cost,
+            reserved_at: now.stamp(),
+            deadline: send_by + request.request_timeout,
+            resolution: None,
+        };
+        self.take(&charge);
+        Ok(Reserved { charge, send_by })
+    }
+
+    /// As [`Ledger::admit`], without taking anything.
+    pub fn would_admit(&self, now: &Now, ask: &Ask) -> Result<(), Refusal> {
+        if let Some(hold) = self.hold.as_ref().filter(|h| h.until > now.steady) {
+            return Err(Refusal::Held(hold.clone()));
+        }
+        let mut latest: Option<(Steady, &str)> = None;
+        for counter in &self.counters {
+            match counter.question(now, ask) {
+                Ok(()) => {}
+                Err(None) => return Err(Refusal::NeverFits { limit: counter.limit.name.clone() }),
+                Err(Some(at)) => {
+                    if latest.is_none_or(|(l, _)| at > l) {
+                        latest = Some((at, &counter.limit.name));
+                    }
+                }
+            }
+        }
+        match latest {
+            None => Ok(()),
+            Some((at, limit)) => Err(Refusal::NotUntil { at, limit: limit.to_owned() }),
+        }
+    }
+
+    /// Posted: the charge counts from its true arrival. Voided: it never counted. Unknown and repeated numbers change nothing.
+    pub fn resolve(&mut self, id: ChargeId, resolution: &Resolution) {
+        let Some(charge) = self.in_flight.remove(&id) else { return };
+        let arrived = resolution.at.steady.max(charge.reserved_at);
+        for counter in &mut self.counters {
+            counter.withdraw(&charge);
+            if resolution.settlement == Settlement::Posted && !counter.window.is_in_flight() {
+                counter.post(&charge, arrived);
+            }
+        }
+    }
+
+    /// Unresolved charges whose answer cannot come any more.
+    pub fn overdue(&self, now: &Now) -> Vec<ChargeId> {
+        let mut ids: Vec<_> =
+            self.in_flight.iter().filter(|(_, c)| c.deadline <= now.steady).map(|(id, _)| *id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Forgets what no limit can count any more, under any clock.
+    pub fn sweep(&mut self, now: &Now) {
+        for counter in &mut self.counters {
+            let horizon = Steady(now.steady.0.saturating_sub(counter.window.memory().0));
+            for book in counter.books.values_mut() {
+                book.advance(&counter.window, now);
+                book.forget(horizon);
+            }
+            counter.books.retain(|_, book| !book.is_empty());
+        }
+    }
+
+    /// How every limit stands. Limits by endpoint are told for `endpoints` and for every endpoint that still counts.
+    pub fn usage(&self, now: &Now, endpoints: &[Endpoint]) -> Vec<Usage> {
+        let mut all = Vec::new();
+        for counter in &self.counters {
+            match counter.limit.scope {
+                Scope::Credential => all.push(counter.usage(&None, now)),
+                Scope::Endpoint => {
+                    let counted = counter.books.keys().filter_map(Clone::clone);
+                    let mut keys: Vec<Endpoint> = endpoints.iter().cloned().chain(counted).collect();
+                    keys.sort();
+                    keys.dedup();
+                    all.extend(keys.into_iter().map(|k| counter.usage(&Some(k), now)));
+                }
+            }
+        }
+        all
+    }
+
+    /// No charge reserved before this is counted by any of the limits, under any clock: where a restart begins to read.
+    /// Allows an hour between reservation and arrival.
+    pub fn horizon(limits: &[Limit], now: &Now) -> Steady {
+        let memory = limits.iter().map(|l| Window::of(l).memory().0).max().unwrap_or(0);
+        Steady(now.steady.0.saturating_sub(memory).saturating_sub(3_600_000))
+    }
+
+    fn take(&mut self, charge: &Charge) {
+        let entry = InFlight {
+            caller: charge.caller,
+            endpoint: charge.endpoint.clone(),
+            cost: u64::from(charge.cost),
+            reserved_at: charge.reserved_at.steady,
+            deadline: charge.deadline,
+        };
+        for counter in &mut self.counters {
+            counter.post(&entry, entry.deadline);
+        }
+        self.in_flight.insert(charge.id, entry);
+    }
+}
+
+/// The window for which a refusal without a hint is to be believed (I5): the longest of the rolling, fixed and paced limits that
+/// apply; `None` where there is none.
+pub fn lockout_window(limits: &[Limit]) -> Option<(Span, &str)> {
+    let short =
+        limits.iter().filter(|l| !matches!(l.kind, Kind::Concurrent | Kind::Daily { .. } | Kind::Monthly { .. }));
+    short.filter_map(|l| l.kind.nominal_window().map(|w| (w, l.name.as_str()))).max_by_key(|(w, _)| *w)
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;
