@@ -33,6 +33,8 @@ pub enum Outcome {
     TooLarge,
     /// The body was cut off or could not be decompressed or decoded.
     Undecodable,
+    /// A hop to another place on the credential's host: followed, and each hop is charged.
+    Redirected,
     /// A redirect that leaves the credential's host.
     RedirectRefused,
     /// This process died between charge and answer. Counts as spent.
@@ -40,7 +42,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const ALL: [Outcome; 15] = [
+    pub const ALL: [Outcome; 16] = [
         Outcome::Data,
         Outcome::NotModified,
         Outcome::Limited,
@@ -54,6 +56,7 @@ impl Outcome {
         Outcome::Unreachable,
         Outcome::TooLarge,
         Outcome::Undecodable,
+        Outcome::Redirected,
         Outcome::RedirectRefused,
         Outcome::Lost,
     ];
@@ -74,6 +77,7 @@ impl Outcome {
             Outcome::Unreachable => "unreachable",
             Outcome::TooLarge => "too_large",
             Outcome::Undecodable => "undecodable",
+            Outcome::Redirected => "redirected",
             Outcome::RedirectRefused => "redirect_refused",
             Outcome::Lost => "lost",
         }

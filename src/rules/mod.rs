@@ -6,6 +6,7 @@ pub mod calendar;
 pub mod classify;
 pub mod extract;
 pub mod freshness;
+pub mod hold;
 pub mod plan;
 pub mod reconcile;
 pub mod schedule;

@@ -6,7 +6,7 @@ use super::{Refusal, Request, Reserved, Usage};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Ask, Hold};
 use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
-use crate::domain::limit::{Kind, Limit, Scope};
+use crate::domain::limit::{Limit, Scope};
 use crate::domain::time::{Now, Span, Steady};
 use std::collections::{BTreeMap, HashMap};
 
@@ -297,14 +297,6 @@ impl Ledger {
         }
         self.in_flight.insert(charge.id, entry);
     }
-}
-
-/// The window for which a refusal without a hint is to be believed (I5): the longest of the rolling, fixed and paced limits that
-/// apply; `None` where there is none.
-pub fn lockout_window(limits: &[Limit]) -> Option<(Span, &str)> {
-    let short =
-        limits.iter().filter(|l| !matches!(l.kind, Kind::Concurrent | Kind::Daily { .. } | Kind::Monthly { .. }));
-    short.filter_map(|l| l.kind.nominal_window().map(|w| (w, l.name.as_str()))).max_by_key(|(w, _)| *w)
 }
 
 #[cfg(test)]

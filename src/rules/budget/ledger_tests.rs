@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::charge::Settlement;
 use crate::domain::connection::HoldReason;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
-use crate::domain::limit::TimeOfDay;
+use crate::domain::limit::{Kind, TimeOfDay};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::{ClockTrust, Stamp};
 
