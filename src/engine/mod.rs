@@ -1,15 +1,35 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
+//!
+//! * [`core`] what everybody shares · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
+//! * [`appliance`] the facade of every surface · [`present`] builds the read models of [`view`] · [`words`] the sentences
 
 pub mod appliance;
+pub mod core;
+pub mod fetch;
+pub mod jobs;
+pub mod poller;
+pub mod present;
 pub mod view;
+pub mod words;
 
 use crate::clock::Clock;
-use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::spec::ConnectionSpec;
-use crate::store::{Opening, Store};
+use crate::domain::charge::{Charge, Resolution, Settlement};
+use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
+use crate::domain::limit::Limit;
+use crate::domain::outcome::Outcome;
+use crate::domain::spec::{ConnectionSpec, TargetSpec};
+use crate::domain::time::{ClockTrust, Now, Span, Stamp};
+use crate::rules::classify::Classifier;
+use crate::rules::extract::Extractor;
+use crate::store::{Commit, Lane, Opening, Store, Write};
 use crate::upstream::Door;
+use core::{Conn, Core, Seams, Target};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Requests in flight get this long at a stop.
+const STOP_PATIENCE: Span = Span::from_secs(5);
 
 /// What the engine is built from.
 pub struct Parts {
@@ -23,16 +43,177 @@ pub struct Parts {
 }
 
 /// The running loops; dropping it aborts them (a crash), `stop` ends them in order.
-pub struct Running {}
+pub struct Running {
+    core: Arc<Core>,
+}
 
 impl Running {
-    /// Polling ends, requests in flight get until their deadline or 5 s, the store is flushed and closed.
+    /// Polling ends, requests in flight get 5 s, the store is flushed and closed.
     pub async fn stop(self) -> Result<(), String> {
-        todo!()
+        self.core.stop.cancel();
+        let mut tasks = self.core.take_tasks();
+        let until = self.core.clock.now().steady + STOP_PATIENCE;
+        loop {
+            tokio::select! {
+                next = tasks.join_next() => if next.is_none() { break },
+                () = self.core.clock.sleep_until(until) => break,
+            }
+        }
+        tasks.shutdown().await;
+        let mark = commit(vec![Write::Mark(self.core.clock.mark())], Vec::new());
+        // A store that takes no writes is told by `close`.
+        let _ = self.core.store.commit(mark).await;
+        self.core.store.close().map_err(|e| e.to_string())
     }
 }
 
-/// Installs budgets, settles what a crash left behind, starts the loops on the current tokio runtime.
-pub async fn start(_parts: Parts) -> Result<(appliance::Appliance, Running), String> {
-    todo!()
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.core.stop.cancel();
+        self.core.take_tasks().abort_all();
+    }
+}
+
+/// Installs budgets, settles what a crash left behind, starts the loops on the current tokio runtime. Costs no request.
+pub async fn start(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
+    let now = parts.clock.now();
+    let conns = build(&parts, &now)?;
+    let notes = notes(&parts.opening, &now);
+    let seams =
+        Seams { store: parts.store, clock: parts.clock, door: parts.door, installation: parts.opening.installation };
+    let core = Arc::new(Core::new(seams, conns, notes));
+    announce(&core).await?;
+    settle_pending(&core)?;
+    jobs::recover(&core).await?;
+    for conn in core.connections.values() {
+        core.spawn(poller::run(core.clone(), conn.clone()));
+    }
+    core.spawn(watch(core.clone()));
+    let running = Running { core: core.clone() };
+    Ok((appliance::Appliance::new(core), running))
+}
+
+/// The loops' sign of life, for `/readyz`.
+async fn watch(core: Arc<Core>) {
+    while !core.stop.is_cancelled() {
+        core.beat();
+        let until = core.clock.now().steady + Span::from_secs(5);
+        tokio::select! {
+            () = core.stop.cancelled() => {}
+            () = core.clock.sleep_until(until) => {}
+        }
+    }
+}
+
+fn build(parts: &Parts, now: &Now) -> Result<Vec<Conn>, String> {
+    let budgets = budgets(parts);
+    for (credential, (limits, _)) in &budgets {
+        parts.store.install_budget(*credential, limits.clone(), now).map_err(|e| e.to_string())?;
+    }
+    let mut conns = Vec::new();
+    for spec in &parts.connections {
+        let credential = credential_of(parts, &spec.key)?;
+        let (limits, budget_targets) = budgets.get(&credential).cloned().unwrap_or_default();
+        let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
+        conns.push(Conn {
+            credential,
+            classifier: Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?,
+            targets: spec.targets.iter().map(|t| target(spec, t)).collect::<Result<_, _>>()?,
+            budget_targets,
+            limits,
+            state: tokio::sync::Mutex::new(state),
+            wake: tokio::sync::Notify::new(),
+            spec: spec.clone(),
+        });
+    }
+    Ok(conns)
+}
+
+fn target(spec: &ConnectionSpec, target: &TargetSpec) -> Result<Arc<Target>, String> {
+    Ok(Arc::new(Target {
+        key: TargetKey { connection: spec.key.clone(), target: target.name.clone() },
+        extractor: Extractor::compile(target).map_err(|e| e.join("; "))?,
+        spec: target.clone(),
+        flight: tokio::sync::Mutex::new(()),
+    }))
+}
+
+fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, String> {
+    parts.credentials.get(key).copied().ok_or_else(|| format!("connection {key} has no credential"))
+}
+
+/// F1: what connections with one credential declare and poll is one budget. The same limit declared twice is one limit;
+/// of two that differ, both must hold.
+fn budgets(parts: &Parts) -> BTreeMap<CredentialId, (Vec<Limit>, Vec<TargetSpec>)> {
+    let mut all: BTreeMap<CredentialId, (Vec<Limit>, Vec<TargetSpec>)> = BTreeMap::new();
+    for spec in &parts.connections {
+        let Some(credential) = parts.credentials.get(&spec.key) else { continue };
+        let (limits, targets) = all.entry(*credential).or_default();
+        for limit in &spec.limits {
+            if !limits.contains(limit) {
+                limits.push(limit.clone());
+            }
+        }
+        targets.extend(spec.targets.iter().cloned());
+    }
+    all
+}
+
+fn notes(opening: &Opening, now: &Now) -> Vec<String> {
+    let mut notes: Vec<String> = opening.repaired.iter().cloned().collect();
+    if now.trust == ClockTrust::Untrusted {
+        notes.push(
+            "this machine's clock is behind the newest entry of the file; ages from before the restart may be greater \
+             than shown until it is set"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+async fn announce(core: &Arc<Core>) -> Result<(), String> {
+    let mut message = "started; nothing is requested before it is due".to_owned();
+    for note in &core.notes {
+        message.push_str("; ");
+        message.push_str(note);
+    }
+    let event = NewEvent { kind: EventKind::Appliance, at: core.started, connection: None, target: None, message };
+    let events = core.store.commit(commit(vec![Write::Mark(core.clock.mark())], vec![event])).await;
+    core.publish(events.map_err(|e| e.to_string())?);
+    Ok(())
+}
+
+fn commit(writes: Vec<Write>, events: Vec<NewEvent>) -> Commit {
+    Commit { resolve: None, hold: None, writes, events, lane: Lane::Durable }
+}
+
+/// Charges that a crash left without an answer: counted as spent, and in flight until their deadline; then written down as lost.
+fn settle_pending(core: &Arc<Core>) -> Result<(), String> {
+    for charge in core.store.pending_charges().map_err(|e| e.to_string())? {
+        let task_core = core.clone();
+        core.spawn(async move {
+            tokio::select! {
+                () = task_core.stop.cancelled() => {}
+                () = task_core.clock.sleep_until(charge.deadline) => lost(&task_core, charge).await,
+            }
+        });
+    }
+    Ok(())
+}
+
+async fn lost(core: &Core, charge: Charge) {
+    let at = charge.reserved_at;
+    let resolution = Resolution {
+        at: Stamp { steady: charge.deadline, ..at + charge.deadline.since(at.steady) },
+        settlement: Settlement::Posted,
+        outcome: Outcome::Lost,
+        status: None,
+        rule: "the appliance stopped before the answer; the provider may have counted it".to_owned(),
+        said: None,
+    };
+    let resolve = Some((charge.credential, charge.id, resolution));
+    let settled = Commit { resolve, ..commit(Vec::new(), Vec::new()) };
+    if let Err(e) = core.store.commit(settled).await {
+        tracing::error!(charge = charge.id.0, "{e}");
+    }
 }

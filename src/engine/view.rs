@@ -132,11 +132,20 @@ pub struct ItemView {
     pub title: String,
     /// The word now: a countdown that ended has already decayed (I7).
     pub state: Option<String>,
+    /// The word of the answer itself, before any decay: what the item was last *seen* as.
+    #[serde(skip)]
+    pub raw_state: Option<String>,
+    #[serde(serialize_with = "as_map")]
     pub fields: Vec<(String, FieldShown)>,
     pub first_seen_at: When,
     pub last_seen_at: When,
     pub changed_at: When,
     pub removed_at: Option<When>,
+}
+
+/// Fields are an object in JSON, in the order of the configuration.
+fn as_map<S: Serializer>(fields: &[(String, FieldShown)], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(fields.iter().map(|(k, v)| (k, v)))
 }
 
 /// A field's value as it stands at the moment of reading.

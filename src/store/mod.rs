@@ -200,6 +200,9 @@ impl Store {
     pub fn charges_since(&self, _connection: &ConnectionKey, _from: Stamp) -> Result<Vec<Charge>, StoreError> {
         todo!()
     }
+    pub fn pending_charges(&self) -> Result<Vec<Charge>, StoreError> {
+        todo!()
+    }
     pub fn job(&self, _id: JobId) -> Result<Option<Job>, StoreError> {
         todo!()
     }

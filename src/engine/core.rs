@@ -1,0 +1,197 @@
+//! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
+
+use crate::clock::Clock;
+use crate::domain::connection::{Ask, ConnectionState};
+use crate::domain::event::{Event, EventKind, NewEvent};
+use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
+use crate::domain::limit::Limit;
+use crate::domain::outcome::Outcome;
+use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
+use crate::domain::time::{Span, Stamp, Steady};
+use crate::rules::classify::Classifier;
+use crate::rules::extract::Extractor;
+use crate::rules::{plan, schedule};
+use crate::store::{Store, Write};
+use crate::upstream::Door;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Notify, broadcast};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// Readers that are slower than this many events get a `reset`.
+const EVENT_BUFFER: usize = 1024;
+/// How often the clock's mark rides on a charge.
+const MARK_EVERY: Span = Span::from_secs(60);
+/// How long a permit may lie between its reservation and the first byte: covers a slow disk.
+pub const SEND_GRACE: Span = Span::from_secs(5);
+
+pub struct Core {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub door: Arc<dyn Door>,
+    pub connections: BTreeMap<ConnectionKey, Arc<Conn>>,
+    pub installation: [u8; 32],
+    pub started: Stamp,
+    /// Sentences about the start.
+    pub notes: Vec<String>,
+    pub stop: CancellationToken,
+    events: broadcast::Sender<Event>,
+    counters: Mutex<BTreeMap<(ConnectionKey, Caller, Outcome), u64>>,
+    tasks: Mutex<JoinSet<()>>,
+    /// Steady ms of the last sign of life of the poller's watch.
+    heartbeat: AtomicU64,
+    last_mark: AtomicU64,
+}
+
+/// A connection as it runs.
+pub struct Conn {
+    pub spec: ConnectionSpec,
+    pub credential: CredentialId,
+    pub classifier: Classifier,
+    pub targets: Vec<Arc<Target>>,
+    /// Everything that is polled with the same credential, and all limits declared for it.
+    pub budget_targets: Vec<TargetSpec>,
+    pub limits: Vec<Limit>,
+    /// The master copy of the durable state. Held across the commits that write it, so that they keep their order.
+    pub state: tokio::sync::Mutex<ConnectionState>,
+    /// Rung when something changed that the poller should look at.
+    pub wake: Notify,
+}
+
+pub struct Target {
+    pub key: TargetKey,
+    pub spec: TargetSpec,
+    pub extractor: Extractor,
+    /// One request for a target at a time; followers find the leader's answer on the shelf.
+    pub flight: tokio::sync::Mutex<()>,
+}
+
+/// What `Core` is made of.
+pub struct Seams {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub door: Arc<dyn Door>,
+    pub installation: [u8; 32],
+}
+
+impl Core {
+    pub fn new(seams: Seams, connections: Vec<Conn>, notes: Vec<String>) -> Core {
+        let now = seams.clock.now();
+        Core {
+            connections: connections.into_iter().map(|c| (c.spec.key.clone(), Arc::new(c))).collect(),
+            store: seams.store,
+            clock: seams.clock,
+            door: seams.door,
+            installation: seams.installation,
+            started: now.stamp(),
+            notes,
+            stop: CancellationToken::new(),
+            events: broadcast::channel(EVENT_BUFFER).0,
+            counters: Mutex::default(),
+            tasks: Mutex::default(),
+            heartbeat: AtomicU64::new(now.steady.0),
+            last_mark: AtomicU64::new(now.steady.0),
+        }
+    }
+
+    /// Runs a task that ends with the engine. A reader that goes away does not end what it started.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    pub fn take_tasks(&self) -> JoinSet<()> {
+        std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Events leave only here, with what `commit` returned (they are durable).
+    pub fn publish(&self, events: Vec<Event>) {
+        for event in events {
+            // No subscriber is no error.
+            let _ = self.events.send(event);
+        }
+    }
+
+    /// A hint that is not durable: an age is new, nothing else.
+    pub fn hint_seen(&self, target: &TargetKey, at: Stamp) {
+        let body = NewEvent {
+            kind: EventKind::TargetSeen,
+            at,
+            connection: Some(target.connection.clone()),
+            target: Some(target.target.clone()),
+            message: format!("{} answered, unchanged", target.target),
+        };
+        self.publish(vec![Event { id: self.store.last_event_id(), body }]);
+    }
+
+    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    pub fn count(&self, connection: &ConnectionKey, caller: Caller, outcome: Outcome) {
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        *counters.entry((connection.clone(), caller, outcome)).or_default() += 1;
+    }
+
+    pub fn counters(&self) -> Vec<((ConnectionKey, Caller, Outcome), u64)> {
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.iter().map(|(k, n)| (k.clone(), *n)).collect()
+    }
+
+    pub fn beat(&self) {
+        self.heartbeat.store(self.clock.now().steady.0, Ordering::Relaxed);
+    }
+
+    pub fn last_beat(&self) -> Steady {
+        Steady(self.heartbeat.load(Ordering::Relaxed))
+    }
+
+    /// The clock's mark, if it is time for it to ride on a commit again.
+    pub fn mark_if_due(&self, now: Steady) -> Option<Write> {
+        let last = self.last_mark.load(Ordering::Relaxed);
+        if now.since(Steady(last)) < MARK_EVERY {
+            return None;
+        }
+        self.last_mark.store(now.0, Ordering::Relaxed);
+        Some(Write::Mark(self.clock.mark()))
+    }
+}
+
+impl Conn {
+    pub fn target(&self, name: &TargetName) -> Option<&Arc<Target>> {
+        self.targets.iter().find(|t| t.key.target == *name)
+    }
+
+    /// The interval as configured; for `auto` the shortest that the budget keeps up for ever.
+    pub fn interval(&self) -> Span {
+        match self.spec.poll.interval {
+            Interval::Every(span) => span,
+            Interval::Auto => self.sustainable().unwrap_or(Span::from_secs(86_400)),
+        }
+    }
+
+    /// Never faster than the budget can keep up.
+    pub fn base_interval(&self) -> Span {
+        self.interval().max(self.sustainable().unwrap_or_default())
+    }
+
+    fn sustainable(&self) -> Option<Span> {
+        plan::plan(&self.limits, &self.budget_targets, None).shortest_interval
+    }
+
+    /// F3: max(interval, backoff).
+    pub fn effective_interval(&self, state: &ConnectionState) -> Span {
+        self.base_interval().max(schedule::backoff(state.failures, self.base_interval()))
+    }
+
+    pub fn enabled(&self, state: &ConnectionState) -> bool {
+        state.enabled.as_ref().map_or(self.spec.poll.enabled, |s| s.on)
+    }
+
+    pub fn ask(&self, caller: Caller, endpoint: Endpoint, cost: u32) -> Ask {
+        Ask { caller, endpoint, cost }
+    }
+}

@@ -1,0 +1,155 @@
+//! Permit and reply: the only calls of `admit` and `send`. Follows redirects on the provider's own host, each hop with a permit
+//! of its own.
+
+use super::{Stopped, With};
+use crate::domain::charge::{Resolution, Settlement};
+use crate::domain::ids::{Caller, ChargeId, Endpoint, TargetName};
+use crate::domain::outcome::Outcome;
+use crate::domain::reply::{Answer, Failure, Reply};
+use crate::domain::spec::endpoint_of;
+use crate::domain::time::Stamp;
+use crate::engine::core::{Conn, Core, SEND_GRACE};
+use crate::rules::budget;
+use crate::rules::budget::Permit;
+use crate::store::{Admission, Commit, Lane};
+use crate::upstream::Request;
+
+/// Hops that one fetch may take.
+const MAX_HOPS: usize = 5;
+
+/// Who asks for what.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    pub caller: Caller,
+    pub target: Option<TargetName>,
+    pub endpoint: Endpoint,
+    pub cost: u32,
+}
+
+/// A reply with the charge that paid for it, not yet resolved.
+pub struct Exchanged {
+    pub reply: Reply,
+    pub charge: ChargeId,
+    pub reserved_at: Stamp,
+    pub caller: Caller,
+    pub endpoint: Endpoint,
+}
+
+/// Write 1: charged durably, or refused. `with` rides in the same transaction.
+pub async fn admit(core: &Core, conn: &Conn, asking: &Asking, with: With) -> Result<Permit, Stopped> {
+    let now = core.clock.now();
+    let mark = core.mark_if_due(now.steady);
+    let request = budget::Request {
+        connection: conn.spec.key.clone(),
+        target: asking.target.clone(),
+        ask: conn.ask(asking.caller, asking.endpoint.clone(), asking.cost),
+        send_grace: SEND_GRACE,
+        request_timeout: conn.spec.network.request_timeout,
+    };
+    let with: With = Box::new(move |id| {
+        let mut writes = with(id);
+        writes.extend(mark);
+        writes
+    });
+    let admission = Admission { credential: conn.credential, request, now, with };
+    core.store.admit(admission).await?.map_err(Stopped::Refused)
+}
+
+/// Sends, and follows redirects on the same host while the budget funds them.
+pub async fn exchange(
+    core: &Core,
+    conn: &Conn,
+    asking: &Asking,
+    permit: Permit,
+    request: Request,
+) -> Result<Exchanged, Stopped> {
+    let mut asking = asking.clone();
+    let mut permit = permit;
+    let mut request = request;
+    for _ in 0..MAX_HOPS {
+        let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
+        let reply = core.door.send(permit, request.clone()).await;
+        let exchanged =
+            Exchanged { reply, charge, reserved_at, caller: asking.caller, endpoint: asking.endpoint.clone() };
+        let Some(location) = redirect(&exchanged.reply) else { return Ok(exchanged) };
+        let Some(next) = follow(&conn.spec.base_url, &request.location, location) else {
+            return Ok(refused(exchanged));
+        };
+        settle_hop(core, conn, &exchanged).await?;
+        asking.endpoint = endpoint_of(&next);
+        request.location = next;
+        permit = admit(core, conn, &asking, Box::new(|_| Vec::new())).await?;
+    }
+    let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
+    let reply = core.door.send(permit, request).await;
+    let exchanged = Exchanged { reply, charge, reserved_at, caller: asking.caller, endpoint: asking.endpoint };
+    Ok(if redirect(&exchanged.reply).is_some() { refused(exchanged) } else { exchanged })
+}
+
+fn redirect(reply: &Reply) -> Option<&str> {
+    let answer: &Answer = reply.result.as_ref().ok()?;
+    matches!(answer.status, 301 | 302 | 303 | 307 | 308).then(|| answer.header("location")).flatten()
+}
+
+fn refused(exchanged: Exchanged) -> Exchanged {
+    let detail =
+        "the provider redirects away from its host, or in circles; not followed, the credential stays here".to_owned();
+    Exchanged { reply: Reply { result: Err(Failure::RedirectRefused), detail, ..exchanged.reply }, ..exchanged }
+}
+
+/// The hop was counted by the provider; its charge is posted before the next is asked for.
+async fn settle_hop(core: &Core, conn: &Conn, hop: &Exchanged) -> Result<(), Stopped> {
+    let status = hop.reply.result.as_ref().ok().map(|a| a.status);
+    core.count(&conn.spec.key, hop.caller, Outcome::Redirected);
+    let resolution = Resolution {
+        at: hop.reply.arrived_at,
+        settlement: Settlement::Posted,
+        outcome: Outcome::Redirected,
+        status,
+        rule: "redirect on the provider's host".to_owned(),
+        said: None,
+    };
+    let commit = Commit {
+        resolve: Some((conn.credential, hop.charge, resolution)),
+        hold: None,
+        writes: Vec::new(),
+        events: Vec::new(),
+        lane: Lane::Lazy,
+    };
+    core.store.commit(commit).await?;
+    Ok(())
+}
+
+/// Where a redirect leads, as a location below the base URL's origin; `None` if it leaves the origin (RFC 9110 section 10.2.2).
+fn follow(base_url: &str, current: &str, location: &str) -> Option<String> {
+    let base = url::Url::parse(base_url).ok()?;
+    let joined = if current.contains("://") { url::Url::parse(current).ok()? } else { below(&base, current)? };
+    let next = joined.join(location).ok()?;
+    (next.origin() == base.origin()).then(|| next.to_string())
+}
+
+fn below(base: &url::Url, path: &str) -> Option<url::Url> {
+    url::Url::parse(&format!("{}{path}", base.as_str().trim_end_matches('/'))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::follow;
+
+    #[test]
+    fn a_redirect_is_followed_on_the_same_origin_only() {
+        let base = "https://api.example.test/v1";
+        for (location, expected) in [
+            ("/v2/tasks?x=1", Some("https://api.example.test/v2/tasks?x=1")),
+            ("other", Some("https://api.example.test/v1/other")),
+            ("https://api.example.test/v2", Some("https://api.example.test/v2")),
+            ("https://api.example.test:8443/v2", None),
+            ("http://api.example.test/v2", None),
+            ("https://evil.example.test/", None),
+            ("//evil.example.test/", None),
+            ("https://api.example.test@evil.example.test/", None),
+        ] {
+            assert_eq!(follow(base, "/tasks", location).as_deref(), expected, "{location}");
+        }
+    }
+}

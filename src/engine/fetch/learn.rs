@@ -1,0 +1,325 @@
+//! From a reply to write 2: the charge is resolved together with what was learned, in one transaction.
+
+use super::exchange::Exchanged;
+use super::{Done, Round, Stopped};
+use crate::domain::charge::{Resolution, Settlement};
+use crate::domain::connection::{Breaker, ConnectionState, Hold};
+use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::item::Sighting;
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::reply::{Failure, Reply};
+use crate::domain::target::{TargetState, Trouble};
+use crate::domain::time::{Now, Stamp};
+use crate::engine::core::{Conn, Core, Target};
+use crate::engine::words;
+use crate::rules::hold::hold_for;
+use crate::rules::{breaker, reconcile, schedule};
+use crate::store::{Commit, Lane, Write};
+
+/// What a verdict means for the credential and the connection, whoever asked.
+pub struct Consequences {
+    pub verdict: Verdict,
+    pub status: Option<u16>,
+    pub resolution: Resolution,
+    /// `Some(None)` lifts the hold.
+    pub hold: Option<Option<Hold>>,
+    pub state: ConnectionState,
+    pub events: Vec<NewEvent>,
+}
+
+/// Classifies a reply. Secrets that the provider echoes are gone before anybody looks at the body.
+pub fn classify(
+    core: &Core,
+    conn: &Conn,
+    reply: Reply,
+    conditional: bool,
+) -> (Reply, Verdict, Option<serde_json::Value>) {
+    let reply = without_secrets(core, reply);
+    let classified = conn.classifier.classify(&reply, conditional, core.clock.now().wall());
+    let said = classified.verdict.said.map(|s| core.door.redact(&s));
+    (reply, Verdict { said, ..classified.verdict }, classified.body)
+}
+
+fn without_secrets(core: &Core, mut reply: Reply) -> Reply {
+    if let Ok(answer) = &mut reply.result
+        && let Ok(text) = std::str::from_utf8(&answer.body)
+    {
+        let clean = core.door.redact(text);
+        if clean.len() != text.len() || clean != text {
+            answer.body = clean.into_bytes();
+        }
+    }
+    reply.detail = core.door.redact(&reply.detail);
+    reply
+}
+
+/// Everything that follows from a verdict beside the data itself.
+pub fn consequences(
+    core: &Core,
+    conn: &Conn,
+    exchanged: &Exchanged,
+    reply: &Reply,
+    verdict: Verdict,
+    state: &ConnectionState,
+) -> Consequences {
+    let now = core.clock.now();
+    let status = reply.result.as_ref().ok().map(|a| a.status);
+    core.count(&conn.spec.key, exchanged.caller, verdict.outcome);
+    let resolution = Resolution {
+        at: reply.arrived_at,
+        settlement: settlement(reply),
+        outcome: verdict.outcome,
+        status,
+        rule: verdict.rule.clone(),
+        said: verdict.said.clone(),
+    };
+    let last = core.store.hold(conn.credential);
+    let usage = core.store.usage(conn.credential, &now, std::slice::from_ref(&exchanged.endpoint));
+    let usage: Vec<_> = usage.into_iter().filter(|u| u.endpoint.iter().all(|e| *e == exchanged.endpoint)).collect();
+    let new_hold = hold_for(&verdict, &usage, last.as_ref(), &conn.spec.waits, &now);
+    let mut events = hold_events(conn, &now, last.as_ref(), new_hold.as_ref(), verdict.outcome);
+    let hold = match (&new_hold, &last) {
+        (Some(hold), _) => Some(Some(hold.clone())),
+        (None, Some(_)) if verdict.outcome.is_good() => Some(None),
+        _ => None,
+    };
+    let next = connection_after(conn, state, &verdict, &now);
+    events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
+    Consequences { verdict, status, resolution, hold, state: next, events }
+}
+
+fn settlement(reply: &Reply) -> Settlement {
+    match reply.result {
+        Err(Failure::Connect | Failure::NotSent) => Settlement::Voided,
+        _ => Settlement::Posted,
+    }
+}
+
+/// Failures count for the breaker; refusals by a limit are the hold's business, and good answers end both.
+fn connection_after(conn: &Conn, state: &ConnectionState, verdict: &Verdict, now: &Now) -> ConnectionState {
+    let mut next = state.clone();
+    next.last_outcome = Some((now.stamp(), verdict.outcome));
+    match verdict.outcome {
+        Outcome::Data | Outcome::NotModified | Outcome::NotReady => {
+            next.failures = 0;
+            next.breaker = breaker::on_success(next.breaker);
+        }
+        Outcome::Limited | Outcome::CredentialRejected | Outcome::Gone | Outcome::Redirected | Outcome::Lost => {
+            // The provider answered: a probe that was refused by a limit found the provider alive.
+            next.breaker = breaker::on_success(next.breaker);
+        }
+        _ => {
+            next.failures = next.failures.saturating_add(1);
+            let pause = schedule::backoff(next.failures, conn.base_interval());
+            next.breaker = breaker::on_failure(next.breaker, next.failures, pause, now);
+        }
+    }
+    next.backoff_ms = schedule::backoff(next.failures, conn.base_interval()).0;
+    next
+}
+
+fn hold_events(conn: &Conn, now: &Now, last: Option<&Hold>, new: Option<&Hold>, outcome: Outcome) -> Vec<NewEvent> {
+    let event = |kind, message| NewEvent {
+        kind,
+        at: now.stamp(),
+        connection: Some(conn.spec.key.clone()),
+        target: None,
+        message,
+    };
+    match (last, new) {
+        (_, Some(hold)) => vec![event(EventKind::HoldStarted, words::hold_started(conn, hold, now))],
+        (Some(hold), None) if outcome.is_good() => {
+            vec![event(EventKind::HoldEnded, words::hold_ended(conn, hold, now))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn breaker_event(conn: &Conn, now: &Now, before: Breaker, after: Breaker) -> Option<NewEvent> {
+    let (kind, message) = match (before, after) {
+        (Breaker::Closed | Breaker::HalfOpen { .. }, Breaker::Open { until, .. }) => {
+            (EventKind::BreakerOpened, words::breaker_opened(conn, until, now))
+        }
+        (Breaker::Open { .. } | Breaker::HalfOpen { .. }, Breaker::Closed) => {
+            (EventKind::BreakerClosed, format!("{} answers again; polling goes on", conn.spec.provider))
+        }
+        _ => return None,
+    };
+    Some(NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message })
+}
+
+/// Write 2 for a target.
+pub async fn from_answer(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    before: TargetState,
+    mut exchanged: Exchanged,
+    conditional: bool,
+    round: Option<Round>,
+) -> Result<Done, Stopped> {
+    let reply = std::mem::replace(&mut exchanged.reply, placeholder());
+    let (reply, verdict, body) = classify(core, conn, reply, conditional);
+    let (verdict, content) = content(core, target, &before, &reply, verdict, body)?;
+    let mut state = conn.state.lock().await;
+    let mut after = consequences(core, conn, &exchanged, &reply, verdict, &state);
+    if let Some(round) = round {
+        let base = conn.base_interval();
+        after.state.next_poll_at =
+            Some(schedule::next(round.due, round.began, base, schedule::backoff(after.state.failures, base)));
+    }
+    let outcome = after.verdict.outcome;
+    let learned = learned(conn, target, &before, content, &after, &reply);
+    let quiet = learned.quiet && after.hold.is_none() && after.events.is_empty() && state.failures == 0;
+    let mut writes = learned.writes;
+    writes.push(Write::Connection(conn.spec.key.clone(), after.state.clone()));
+    let mut events = after.events;
+    events.extend(learned.event);
+    let commit = Commit {
+        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        hold: after.hold.map(|h| (conn.credential, h)),
+        writes,
+        events,
+        lane: if quiet { Lane::Lazy } else { Lane::Durable },
+    };
+    let events = core.store.commit(commit).await?;
+    *state = after.state;
+    drop(state);
+    core.publish(events);
+    if outcome.is_good() {
+        core.hint_seen(&target.key, reply.arrived_at);
+    }
+    words::log_outcome(conn, target, &after.verdict, after.status, &reply.detail);
+    Ok(Done { outcome, asked: true })
+}
+
+/// Stands in a moved-out reply's place.
+pub fn placeholder() -> Reply {
+    Reply { arrived_at: Stamp::default(), result: Err(Failure::NotSent), detail: String::new() }
+}
+
+/// What the last good answer becomes.
+enum Content {
+    Kept,
+    Confirmed,
+    Replaced(Box<reconcile::Reconciled>),
+}
+
+/// Law 4: data replaces the last good answer only if it has the expected shape, and emptiness only if it is said twice.
+fn content(
+    core: &Core,
+    target: &Target,
+    before: &TargetState,
+    reply: &Reply,
+    verdict: Verdict,
+    body: Option<serde_json::Value>,
+) -> Result<(Verdict, Content), Stopped> {
+    let unexpected = |rule: &str, said: String| Verdict {
+        outcome: Outcome::Unexpected,
+        rule: rule.to_owned(),
+        said: Some(core.door.redact(&said)),
+        wait: None,
+    };
+    match (verdict.outcome, body) {
+        (Outcome::NotModified, _) => Ok((verdict, Content::Confirmed)),
+        (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.arrived_at) {
+            Err(sentence) => Ok((unexpected("shape of the answer", sentence), Content::Kept)),
+            Ok(seen) if suddenly_empty(before, &seen) => {
+                let said = format!("the answer has no items; there were {}", before.item_count);
+                Ok((unexpected(SUDDEN_EMPTINESS, said), Content::Kept))
+            }
+            Ok(seen) => {
+                let old = core.store.items(&target.key)?;
+                let result = reconcile::reconcile(before, &old, seen, reply.arrived_at);
+                Ok((verdict, Content::Replaced(Box::new(result))))
+            }
+        },
+        (Outcome::Data, None) => Ok((unexpected("empty answer", "an empty answer".to_owned()), Content::Kept)),
+        _ => Ok((verdict, Content::Kept)),
+    }
+}
+
+const SUDDEN_EMPTINESS: &str = "sudden emptiness, until it is said twice";
+
+fn suddenly_empty(before: &TargetState, seen: &[Sighting]) -> bool {
+    let said_before = before.trouble.as_ref().is_some_and(|t| t.reason == SUDDEN_EMPTINESS);
+    seen.is_empty() && before.item_count > 0 && !said_before
+}
+
+struct Learned {
+    writes: Vec<Write>,
+    event: Option<NewEvent>,
+    /// Nothing that has to be on disk before it is told.
+    quiet: bool,
+}
+
+fn learned(
+    conn: &Conn,
+    target: &Target,
+    before: &TargetState,
+    content: Content,
+    after: &Consequences,
+    reply: &Reply,
+) -> Learned {
+    let key = &target.key;
+    let was_troubled = before.trouble.is_some();
+    match content {
+        Content::Kept => {
+            let trouble = trouble(before.trouble.as_ref(), after, reply);
+            let news =
+                before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
+            let event =
+                news.then(|| target_event(target, EventKind::TargetTroubled, reply, words::troubled(conn, &trouble)));
+            let state = TargetState { trouble: Some(trouble), ..before.clone() };
+            Learned { writes: vec![Write::Target(key.clone(), state)], event, quiet: false }
+        }
+        Content::Confirmed => {
+            let state = with_validators(reconcile::confirm(before, reply.arrived_at), before, reply);
+            Learned { writes: vec![Write::Target(key.clone(), state)], event: None, quiet: !was_troubled }
+        }
+        Content::Replaced(result) => {
+            let first = before.as_of.is_none();
+            let event = result
+                .changed
+                .then(|| target_event(target, EventKind::TargetChanged, reply, words::changed(&result.history)));
+            let quiet = !first && !was_troubled && !result.changed && !result.moved;
+            let state = with_validators(result.state, before, reply);
+            let mut writes = vec![Write::Target(key.clone(), state)];
+            writes.extend(result.put.into_iter().map(|i| Write::Item(key.clone(), i)));
+            writes.extend(result.history.into_iter().map(|h| Write::History(key.clone(), h)));
+            Learned { writes, event, quiet }
+        }
+    }
+}
+
+fn target_event(target: &Target, kind: EventKind, reply: &Reply, message: String) -> NewEvent {
+    let connection = Some(target.key.connection.clone());
+    NewEvent { kind, at: reply.arrived_at, connection, target: Some(target.key.target.clone()), message }
+}
+
+/// The validators of this answer; a confirmation that brings none keeps the old ones.
+fn with_validators(state: TargetState, before: &TargetState, reply: &Reply) -> TargetState {
+    let Ok(answer) = &reply.result else { return state };
+    let header = |name: &str| answer.header(name).filter(|v| v.len() <= 256).map(str::to_owned);
+    let confirmed = answer.status == 304;
+    TargetState {
+        etag: header("etag").or_else(|| before.etag.clone().filter(|_| confirmed)),
+        last_modified: header("last-modified").or_else(|| before.last_modified.clone().filter(|_| confirmed)),
+        ..state
+    }
+}
+
+fn trouble(before: Option<&Trouble>, after: &Consequences, reply: &Reply) -> Trouble {
+    let verdict = &after.verdict;
+    let reason = match verdict.rule.as_str() {
+        SUDDEN_EMPTINESS => SUDDEN_EMPTINESS.to_owned(),
+        _ => words::reason(verdict.outcome, after.status, &reply.detail),
+    };
+    Trouble {
+        since: before.map_or(reply.arrived_at, |t| t.since),
+        outcome: verdict.outcome,
+        reason,
+        said: verdict.said.clone(),
+        failures: before.map_or(0, |t| t.failures).saturating_add(1),
+    }
+}

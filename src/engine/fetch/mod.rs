@@ -1,0 +1,119 @@
+//! The one path of the data: **admit** (write 1) -> **send** -> classify -> extract -> reconcile -> **commit** (write 2) ->
+//! publish. The only place that sees both the store and the network. Poller, refresh and commands walk it.
+
+pub mod exchange;
+pub mod learn;
+
+use super::core::{Conn, Core, Target};
+use crate::domain::connection::ConnectionState;
+use crate::domain::ids::{Caller, ChargeId};
+use crate::domain::outcome::Outcome;
+use crate::domain::target::TargetState;
+use crate::domain::time::Stamp;
+use crate::rules::budget::Refusal;
+use crate::rules::{breaker, schedule};
+use crate::store::{StoreError, Write};
+use crate::upstream::Request;
+use exchange::{Asking, exchange};
+
+/// Why nothing was fetched.
+#[derive(Debug)]
+pub enum Stopped {
+    Refused(Refusal),
+    Store(StoreError),
+}
+
+impl From<StoreError> for Stopped {
+    fn from(e: StoreError) -> Stopped {
+        Stopped::Store(e)
+    }
+}
+
+/// What became of a fetch.
+#[derive(Debug, PartialEq)]
+pub struct Done {
+    pub outcome: Outcome,
+    /// False where somebody else's answer, newer than the wish, was found on the shelf.
+    pub asked: bool,
+}
+
+/// A polling round: when it was due and when it began. Its first admission stamps the poll clock (A4); other callers have none
+/// and do not move it (F5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    pub due: Stamp,
+    pub began: Stamp,
+}
+
+/// Asks the provider about one target. `wished_at`: an answer that arrived later fulfils the wish without another request.
+pub async fn fetch(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    caller: Caller,
+    round: Option<Round>,
+    wished_at: Stamp,
+) -> Result<Done, Stopped> {
+    let _flight = target.flight.lock().await;
+    let before = core.store.target(&target.key)?.unwrap_or_default();
+    if before.as_of.is_some_and(|as_of| as_of.steady > wished_at.steady) {
+        return Ok(Done { outcome: Outcome::Data, asked: false });
+    }
+    let asking = Asking {
+        caller,
+        target: Some(target.key.target.clone()),
+        endpoint: target.spec.endpoint(),
+        cost: target.spec.cost,
+    };
+    let request = Request {
+        connection: conn.spec.key.clone(),
+        method: "GET",
+        location: target.spec.get.clone(),
+        headers: validators(&before),
+    };
+    let conditional = !request.headers.is_empty();
+    let exchanged = {
+        let mut state = conn.state.lock().await;
+        let (next, with) = stamp_attempt(core, conn, target, &before, &state, round);
+        let permit = exchange::admit(core, conn, &asking, with).await?;
+        *state = next;
+        drop(state);
+        exchange(core, conn, &asking, permit, request).await?
+    };
+    let before = TargetState { attempted_at: Some(exchanged.reserved_at), ..before };
+    learn::from_answer(core, conn, target, before, exchanged, conditional, round).await
+}
+
+/// Asks cheaply where the provider gave validators (RFC 9110 section 13).
+fn validators(before: &TargetState) -> Vec<(String, String)> {
+    let etag = before.etag.iter().map(|v| ("if-none-match".to_owned(), v.clone()));
+    let modified = before.last_modified.iter().map(|v| ("if-modified-since".to_owned(), v.clone()));
+    etag.chain(modified).collect()
+}
+
+type With = Box<dyn FnOnce(ChargeId) -> Vec<Write> + Send>;
+
+/// The attempt is stamped in the transaction of its charge: before the call, whatever becomes of it.
+fn stamp_attempt(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    before: &TargetState,
+    state: &ConnectionState,
+    round: Option<Round>,
+) -> (ConnectionState, With) {
+    let now = core.clock.now();
+    let mut next = state.clone();
+    next.breaker = breaker::on_attempt(next.breaker, &now);
+    if let Some(round) = round {
+        next.last_poll_at = Some(round.began);
+        let base = conn.base_interval();
+        next.next_poll_at = Some(schedule::next(round.due, round.began, base, schedule::backoff(next.failures, base)));
+    }
+    let attempted = TargetState { attempted_at: Some(now.stamp()), ..before.clone() };
+    let mut writes = vec![Write::Target(target.key.clone(), attempted)];
+    if next != *state {
+        writes.push(Write::Connection(conn.spec.key.clone(), next.clone()));
+    }
+    (next, Box::new(move |_| writes))
+}

@@ -1,0 +1,370 @@
+//! Commands as durable jobs: queued -> sent -> done, failed or unknown. `retry = "never"` is never sent twice, also not after a
+//! crash. After it, one refresh, if the answer on the shelf is old enough (I2).
+
+use super::core::{Conn, Core};
+use super::fetch::exchange::{Asking, admit, exchange};
+use super::fetch::learn::{classify, consequences};
+use super::fetch::{Done, Stopped, fetch};
+use super::words;
+use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::ids::{Caller, ChargeId, TargetName};
+use crate::domain::job::{Job, JobRefresh, JobState};
+use crate::domain::outcome::Outcome;
+use crate::domain::spec::{CommandSpec, Retry};
+use crate::domain::time::{Now, Span};
+use crate::rules::budget::Refusal;
+use crate::store::{Commit, Lane, Write};
+use crate::upstream::Request;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A command that would have to wait longer for the budget fails: nobody wants to be watered by surprise.
+const PATIENCE: Span = Span::from_secs(15 * 60);
+/// Sendings of an idempotent command, altogether.
+const MAX_SENDINGS: u32 = 3;
+
+/// The placeholders of a command's template, each once, in order.
+pub fn placeholders(template: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = template;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((name, tail)) = after.split_once('}') else { break };
+        if !names.iter().any(|n| n == name) {
+            names.push(name.to_owned());
+        }
+        rest = tail;
+    }
+    names
+}
+
+/// The template with its parameters, percent-encoded (RFC 3986 section 2.3). The error is a sentence.
+pub fn fill(command: &CommandSpec, parameters: &BTreeMap<String, String>) -> Result<String, String> {
+    let names = placeholders(&command.path);
+    if let Some(extra) = parameters.keys().find(|k| !names.contains(k)) {
+        return Err(format!("{} has no parameter \"{extra}\"; it takes: {}", command.name, names.join(", ")));
+    }
+    let mut path = command.path.clone();
+    for name in names {
+        let value = parameters.get(&name).filter(|v| !v.is_empty() && v.len() <= 200);
+        let Some(value) = value else {
+            return Err(format!("{} needs the parameter \"{name}\" (1 to 200 characters)", command.name));
+        };
+        path = path.replace(&format!("{{{name}}}"), &encoded(value));
+    }
+    Ok(path)
+}
+
+fn encoded(value: &str) -> String {
+    let unreserved = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
+    value.bytes().fold(String::new(), |mut out, b| {
+        if unreserved(b) {
+            out.push(char::from(b));
+        } else {
+            out.push_str(&format!("%{b:02X}"));
+        }
+        out
+    })
+}
+
+/// Settles what a crash left behind, and takes up what was only queued.
+pub async fn recover(core: &Arc<Core>) -> Result<(), String> {
+    for job in core.store.open_jobs().map_err(|e| e.to_string())? {
+        let conn = core.connections.get(&job.connection).cloned();
+        let command = conn.as_ref().and_then(|c| c.spec.commands.iter().find(|k| k.name == job.command));
+        match (job.state, command) {
+            (_, None) => finish(core, job, JobState::Failed, "the command is not in the configuration any more").await,
+            (JobState::Sent, Some(command)) if command.retry == Retry::Never => {
+                let words = "the appliance stopped between sending it and the answer; it may or may not have been \
+                             carried out, and it is not sent again";
+                finish(core, job, JobState::Unknown, words).await;
+            }
+            _ => {
+                if let Some(conn) = conn {
+                    start(core, conn, job);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs the job in a task of the engine's own.
+pub fn start(core: &Arc<Core>, conn: Arc<Conn>, job: Job) {
+    let task_core = core.clone();
+    core.spawn(async move { run(&task_core, &conn, job).await });
+}
+
+async fn run(core: &Core, conn: &Conn, mut job: Job) {
+    let Some(command) = conn.spec.commands.iter().find(|c| c.name == job.command) else { return };
+    let location = match fill(command, &job.parameters) {
+        Ok(location) => location,
+        Err(sentence) => return finish(core, job, JobState::Failed, &sentence).await,
+    };
+    let mut sendings = 0;
+    loop {
+        match send_once(core, conn, command, &location, job).await {
+            Attempt::Final(finished) => {
+                if finished.state == JobState::Done {
+                    then_refresh(core, conn, command, finished).await;
+                }
+                return;
+            }
+            Attempt::Again(again) => {
+                sendings += 1;
+                job = again;
+                if sendings >= MAX_SENDINGS {
+                    let message = job.message.clone().unwrap_or_default();
+                    return finish(core, job, JobState::Failed, &message).await;
+                }
+                let until = core.clock.now().steady + Span::from_secs(1 << sendings);
+                core.clock.sleep_until(until).await;
+            }
+            Attempt::Stopped => return,
+        }
+    }
+}
+
+enum Attempt {
+    Final(Job),
+    /// Did not get through and may be sent again.
+    Again(Job),
+    /// The store does not take writes; the job stays as it is on disk.
+    Stopped,
+}
+
+async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &str, job: Job) -> Attempt {
+    let asking = Asking { caller: Caller::Command, target: None, endpoint: command.endpoint(), cost: command.cost };
+    let (job, permit) = match wait_for_permit(core, conn, &asking, job).await {
+        Ok(admitted) => admitted,
+        Err(attempt) => return attempt,
+    };
+    let request = Request {
+        connection: conn.spec.key.clone(),
+        method: command.method,
+        location: location.to_owned(),
+        headers: Vec::new(),
+    };
+    let mut exchanged = match exchange(core, conn, &asking, permit, request).await {
+        Ok(exchanged) => exchanged,
+        Err(stopped) => {
+            let words = format!("the provider redirected it, and the next hop was not funded: {}", why(core, &stopped));
+            return Attempt::Final(finish_returning(core, job, JobState::Unknown, &words).await);
+        }
+    };
+    let reply = std::mem::replace(&mut exchanged.reply, super::fetch::learn::placeholder());
+    let (reply, verdict, _) = classify(core, conn, reply, false);
+    let mut state = conn.state.lock().await;
+    let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
+    let (job_state, message) = judge(command, &after.verdict, after.status, &reply.detail);
+    let again = job_state == JobState::Queued;
+    let now = core.clock.now();
+    let job = Job { state: job_state, message: Some(message), updated_at: now.stamp(), ..job };
+    let mut events = after.events;
+    events.push(job_event(&job, &now));
+    let commit = Commit {
+        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        hold: after.hold.map(|h| (conn.credential, h)),
+        writes: vec![Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())],
+        events,
+        lane: Lane::Durable,
+    };
+    match core.store.commit(commit).await {
+        Ok(events) => core.publish(events),
+        Err(e) => {
+            tracing::error!(job = job.id.0, "{e}");
+            return Attempt::Stopped;
+        }
+    }
+    *state = after.state;
+    if again { Attempt::Again(job) } else { Attempt::Final(job) }
+}
+
+/// Admission writes the job as `sent`, with its charge, in one transaction: after a crash it is known that it may be out there.
+async fn wait_for_permit(
+    core: &Core,
+    conn: &Conn,
+    asking: &Asking,
+    mut job: Job,
+) -> Result<(Job, crate::rules::budget::Permit), Attempt> {
+    let patience_ends = core.clock.now().steady + PATIENCE;
+    loop {
+        let now = core.clock.now();
+        let sent = Job { state: JobState::Sent, message: None, updated_at: now.stamp(), ..job.clone() };
+        let with_charge = sent.clone();
+        let with = Box::new(move |id: ChargeId| vec![Write::Job(Job { charge: Some(id), ..with_charge })]);
+        match admit(core, conn, asking, with).await {
+            Ok(permit) => return Ok((Job { charge: Some(permit.id()), ..sent }, permit)),
+            Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at <= patience_ends => {
+                let words = format!("waits for the budget until {}", words::time_ahead(at, &now));
+                job = update(core, Job { message: Some(words), updated_at: now.stamp(), ..job }).await;
+                core.clock.sleep_until(at.max(now.steady + Span(10))).await;
+            }
+            Err(Stopped::Store(e)) => {
+                tracing::error!(job = job.id.0, "{e}");
+                return Err(Attempt::Stopped);
+            }
+            Err(stopped) => {
+                let words = format!("not sent: {}", why(core, &stopped));
+                return Err(Attempt::Final(finish_returning(core, job, JobState::Failed, &words).await));
+            }
+        }
+    }
+}
+
+/// Why a caller was stopped, in words.
+pub fn why(core: &Core, stopped: &Stopped) -> String {
+    let now = core.clock.now();
+    match stopped {
+        Stopped::Refused(Refusal::NotUntil { at, limit }) => {
+            format!("limit \"{limit}\" has nothing left until {}", words::time_ahead(*at, &now))
+        }
+        Stopped::Refused(Refusal::Held(hold)) => {
+            let said = hold.said.as_ref().map(|s| format!("; the provider said: {s}")).unwrap_or_default();
+            format!("the credential is held until {}{said}", words::time_ahead(hold.until, &now))
+        }
+        Stopped::Refused(Refusal::NeverFits { limit }) => format!("limit \"{limit}\" can never fund it"),
+        Stopped::Store(e) => e.to_string(),
+    }
+}
+
+/// From a verdict on a command to the job's state; `Queued` means "may be sent again".
+fn judge(
+    command: &CommandSpec,
+    verdict: &crate::domain::outcome::Verdict,
+    status: Option<u16>,
+    detail: &str,
+) -> (JobState, String) {
+    let said = verdict.said.as_ref().map(|s| format!("; the provider said: {s}")).unwrap_or_default();
+    let reason = words::reason(verdict.outcome, status, detail);
+    let again = command.retry == Retry::Idempotent;
+    match verdict.outcome {
+        Outcome::Data | Outcome::NotModified => (JobState::Done, format!("accepted{said}")),
+        // A command may be answered with plain text; what it says is all that is known.
+        Outcome::Unexpected if status.is_some_and(|s| (200..300).contains(&s)) => {
+            (JobState::Done, format!("answered{said}"))
+        }
+        Outcome::TimedOut | Outcome::Dropped | Outcome::Undecodable | Outcome::TooLarge if again => {
+            (JobState::Queued, reason)
+        }
+        Outcome::TimedOut | Outcome::Dropped | Outcome::Undecodable | Outcome::TooLarge => {
+            (JobState::Unknown, format!("{reason}; it may or may not have been carried out, and it is not sent again"))
+        }
+        Outcome::Unreachable | Outcome::Overloaded if again => (JobState::Queued, reason),
+        _ => (JobState::Failed, format!("{reason}{said}")),
+    }
+}
+
+async fn then_refresh(core: &Core, conn: &Conn, command: &CommandSpec, job: Job) {
+    let Some(name) = &command.then_refresh else { return };
+    let result = refresh_after(core, conn, name).await;
+    let refresh = Some(JobRefresh { target: name.clone(), result });
+    let now = core.clock.now();
+    update(core, Job { refresh, updated_at: now.stamp(), ..job }).await;
+}
+
+async fn refresh_after(core: &Core, conn: &Conn, name: &TargetName) -> String {
+    let Some(target) = conn.target(name) else { return format!("there is no target \"{name}\"") };
+    let now = core.clock.now();
+    match core.store.target(&target.key) {
+        Ok(state) => {
+            let age = state.and_then(|s| s.as_of).map(|as_of| now.age_of(as_of));
+            if let Some(age) = age.filter(|age| *age < conn.spec.refresh_min_age) {
+                let min = conn.spec.refresh_min_age;
+                return format!("not refreshed: the reading is {age} old, a refresh needs {min}");
+            }
+        }
+        Err(e) => return e.to_string(),
+    }
+    match fetch(core, conn, target, Caller::Refresh, None, now.stamp()).await {
+        Ok(Done { outcome, .. }) if outcome.is_good() => "refreshed".to_owned(),
+        Ok(Done { outcome, .. }) => format!("not refreshed: {outcome}"),
+        Err(stopped) => format!("not refreshed: {}", why(core, &stopped)),
+    }
+}
+
+async fn finish(core: &Core, job: Job, state: JobState, message: &str) {
+    finish_returning(core, job, state, message).await;
+}
+
+async fn finish_returning(core: &Core, job: Job, state: JobState, message: &str) -> Job {
+    let now = core.clock.now();
+    update(core, Job { state, message: Some(message.to_owned()), updated_at: now.stamp(), ..job }).await
+}
+
+async fn update(core: &Core, job: Job) -> Job {
+    let event = job_event(&job, &core.clock.now());
+    let commit = Commit {
+        resolve: None,
+        hold: None,
+        writes: vec![Write::Job(job.clone())],
+        events: vec![event],
+        lane: Lane::Durable,
+    };
+    match core.store.commit(commit).await {
+        Ok(events) => core.publish(events),
+        Err(e) => tracing::error!(job = job.id.0, "{e}"),
+    }
+    job
+}
+
+/// The event of a job's new state.
+pub fn job_event(job: &Job, now: &Now) -> NewEvent {
+    let message = job.message.as_ref().map(|m| format!(": {m}")).unwrap_or_default();
+    NewEvent {
+        kind: EventKind::JobChanged,
+        at: now.stamp(),
+        connection: Some(job.connection.clone()),
+        target: None,
+        message: format!("{} (job {}) {}{message}", job.command, job.id.0, job.state.word()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(path: &str) -> CommandSpec {
+        CommandSpec {
+            name: "run-zone".into(),
+            method: "GET",
+            path: path.into(),
+            cost: 1,
+            then_refresh: None,
+            retry: Retry::Never,
+        }
+    }
+
+    #[test]
+    fn a_template_takes_its_parameters_encoded_and_nothing_else() {
+        let run = command("/set?relay={item}&s={seconds}&again={item}");
+        let given = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        assert_eq!(placeholders(&run.path), ["item", "seconds"]);
+        let filled = fill(&run, &given(&[("item", "3&api_key=x"), ("seconds", "60")]));
+        assert_eq!(filled.as_deref(), Ok("/set?relay=3%26api_key%3Dx&s=60&again=3%26api_key%3Dx"));
+        assert!(fill(&run, &given(&[("item", "3")])).is_err_and(|e| e.contains("seconds")));
+        assert!(
+            fill(&run, &given(&[("item", "3"), ("seconds", "1"), ("zone", "2")])).is_err_and(|e| e.contains("zone"))
+        );
+    }
+
+    #[test]
+    fn what_a_verdict_makes_of_a_command() {
+        use crate::domain::outcome::Verdict;
+        let verdict = |outcome| Verdict { outcome, rule: String::new(), said: None, wait: None };
+        for (outcome, status, never, idempotent) in [
+            (Outcome::Data, Some(200), JobState::Done, JobState::Done),
+            (Outcome::Unexpected, Some(200), JobState::Done, JobState::Done),
+            (Outcome::Unexpected, Some(404), JobState::Failed, JobState::Failed),
+            (Outcome::TimedOut, None, JobState::Unknown, JobState::Queued),
+            (Outcome::Dropped, None, JobState::Unknown, JobState::Queued),
+            (Outcome::Unreachable, None, JobState::Failed, JobState::Queued),
+            (Outcome::Limited, Some(429), JobState::Failed, JobState::Failed),
+            (Outcome::Overloaded, Some(503), JobState::Failed, JobState::Queued),
+        ] {
+            let never_spec = command("/x");
+            let idempotent_spec = CommandSpec { retry: Retry::Idempotent, ..command("/x") };
+            assert_eq!(judge(&never_spec, &verdict(outcome), status, "").0, never, "{outcome} never");
+            assert_eq!(judge(&idempotent_spec, &verdict(outcome), status, "").0, idempotent, "{outcome} idempotent");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The poller: one loop a connection. Waits for what is due, polls one round, and never runs faster for any reason (law 8).
+
+use super::core::{Conn, Core};
+use super::fetch::{Done, Round, Stopped, fetch};
+use crate::domain::connection::{Breaker, ConnectionState};
+use crate::domain::ids::Caller;
+use crate::domain::outcome::Outcome;
+use crate::domain::target::Phase;
+use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::rules::budget::Refusal;
+use crate::rules::{breaker, schedule};
+use std::sync::Arc;
+
+/// After a failure of the store: how long before the next attempt.
+const STORE_PAUSE: Span = Span::from_secs(5);
+/// Refusals by the provider after which a round is given up (F8).
+const MAX_REFUSALS: u32 = 1;
+
+/// What the loop does next.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    /// Until something rings.
+    Idle,
+    SleepUntil(Steady),
+    Poll(Round),
+}
+
+/// Runs until the engine stops.
+pub async fn run(core: Arc<Core>, conn: Arc<Conn>) {
+    if conn.targets.is_empty() {
+        return;
+    }
+    while !core.stop.is_cancelled() {
+        match next_step(&core, &conn).await {
+            // A round is not cut short by a bell: what it charged it resolves. It looks at `stop` by itself.
+            Step::Poll(begun) => round(&core, &conn, begun).await,
+            Step::SleepUntil(at) => rest(&core, &conn, core.clock.sleep_until(at)).await,
+            Step::Idle => rest(&core, &conn, std::future::pending()).await,
+        }
+    }
+}
+
+/// Until `done`, the bell, or the end.
+async fn rest(core: &Core, conn: &Conn, done: impl Future<Output = ()>) {
+    tokio::select! {
+        () = core.stop.cancelled() => {}
+        () = conn.wake.notified() => {}
+        () = done => {}
+    }
+}
+
+async fn next_step(core: &Core, conn: &Conn) -> Step {
+    let state = conn.state.lock().await;
+    let now = core.clock.now();
+    let hold = core.store.hold(conn.credential).map(|h| h.until);
+    decide(conn.enabled(&state), &state, hold, first_due(core, conn, &now), &now)
+}
+
+/// The first poll of a connection that never polled; the same moment however often it is asked.
+pub fn first_due(core: &Core, conn: &Conn, now: &Now) -> Stamp {
+    let phase = schedule::phase(&core.installation, &conn.spec.key.to_string(), conn.base_interval());
+    let began = Now { steady: core.started.steady, ..now.clone() };
+    schedule::first(&began, phase)
+}
+
+fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, first: Stamp, now: &Now) -> Step {
+    if !enabled {
+        return Step::Idle;
+    }
+    let due = state.next_poll_at.unwrap_or(first);
+    let mut until = now.steady + now.until(due);
+    until = until.max(hold.unwrap_or_default());
+    if let Breaker::Open { until: closed_until, .. } = state.breaker
+        && !breaker::allows(&state.breaker, now)
+    {
+        until = until.max(closed_until);
+    }
+    if until > now.steady { Step::SleepUntil(until) } else { Step::Poll(Round { due, began: now.stamp() }) }
+}
+
+/// One round over the active targets, in the order of the file.
+async fn round(core: &Core, conn: &Conn, mut begun: Round) {
+    let mut stamped = false;
+    let mut refusals = 0;
+    for target in &conn.targets {
+        match core.store.target(&target.key).map(|t| t.unwrap_or_default().phase) {
+            Ok(Phase::Active | Phase::Pending) => {}
+            Ok(_) => continue,
+            Err(e) => return pause(core, &e.to_string()).await,
+        }
+        loop {
+            if core.stop.is_cancelled() {
+                return;
+            }
+            begun.began = if stamped { begun.began } else { core.clock.now().stamp() };
+            let wished = core.clock.now().stamp();
+            match fetch(core, conn, target, Caller::Poller, Some(begun), wished).await {
+                Ok(Done { outcome, .. }) => {
+                    stamped = true;
+                    refusals += u32::from(outcome == Outcome::Limited);
+                    break;
+                }
+                Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at != Steady::MAX => {
+                    if !wait_for_budget(core, conn, at).await {
+                        return;
+                    }
+                }
+                Err(Stopped::Refused(Refusal::Held(_))) => return,
+                Err(Stopped::Refused(refusal)) => {
+                    tracing::warn!(connection = %conn.spec.key, ?refusal, "the budget can never fund this target");
+                    return pause(core, "the budget can never fund this target").await;
+                }
+                Err(Stopped::Store(e)) => return pause(core, &e.to_string()).await,
+            }
+        }
+        if refusals >= MAX_REFUSALS {
+            return;
+        }
+    }
+}
+
+/// False if polling was switched off, or the engine stops, meanwhile.
+async fn wait_for_budget(core: &Core, conn: &Conn, at: Steady) -> bool {
+    // The refusal is exact; a slice of patience keeps a ledger that disagrees from turning this into a busy loop.
+    let at = at.max(core.clock.now().steady + Span(10));
+    rest(core, conn, core.clock.sleep_until(at)).await;
+    if core.stop.is_cancelled() {
+        return false;
+    }
+    let state = conn.state.lock().await;
+    conn.enabled(&state)
+}
+
+async fn pause(core: &Core, why: &str) {
+    tracing::error!("polling pauses for {STORE_PAUSE}: {why}");
+    let until = core.clock.now().steady + STORE_PAUSE;
+    tokio::select! {
+        () = core.stop.cancelled() => {}
+        () = core.clock.sleep_until(until) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::ClockTrust;
+
+    fn now(ms: u64) -> Now {
+        Now { steady: Steady(ms), era: 0, trust: ClockTrust::Trusted, offsets: vec![0] }
+    }
+    fn due(ms: u64) -> ConnectionState {
+        ConnectionState { next_poll_at: Some(now(ms).stamp()), ..ConnectionState::default() }
+    }
+
+    #[test]
+    fn what_the_loop_does_next() {
+        let first = now(500).stamp();
+        let open = Breaker::Open { since: Stamp::default(), until: Steady(9_000) };
+        for (what, enabled, state, hold, expected) in [
+            ("switched off", false, due(0), None, Step::Idle),
+            ("not due", true, due(2_000), None, Step::SleepUntil(Steady(2_000))),
+            ("due", true, due(1_000), None, Step::Poll(Round { due: now(1_000).stamp(), began: now(1_000).stamp() })),
+            ("held longer", true, due(2_000), Some(Steady(7_000)), Step::SleepUntil(Steady(7_000))),
+            (
+                "a hold that is over does not hasten",
+                true,
+                due(2_000),
+                Some(Steady(10)),
+                Step::SleepUntil(Steady(2_000)),
+            ),
+            ("breaker open", true, ConnectionState { breaker: open, ..due(0) }, None, Step::SleepUntil(Steady(9_000))),
+            (
+                "never polled",
+                true,
+                ConnectionState::default(),
+                None,
+                Step::Poll(Round { due: first, began: now(1_000).stamp() }),
+            ),
+        ] {
+            assert_eq!(decide(enabled, &state, hold, first, &now(1_000)), expected, "{what}");
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! From durable records and `now` to the read models of `view`. Pure but for reading the store's snapshots.
+
+use super::core::{Conn, Core, Target};
+use super::view::*;
+use super::words::{self, Standing};
+use crate::domain::charge::{Charge, Settlement};
+use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason};
+use crate::domain::event::Event;
+use crate::domain::ids::{Caller, Endpoint};
+use crate::domain::item::{FieldValue, HistoryEntry, Item};
+use crate::domain::job::Job;
+use crate::domain::spec::Retry;
+use crate::domain::state::State;
+use crate::domain::target::{Phase, TargetState};
+use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
+use crate::rules::budget::{Refusal, Usage};
+use crate::rules::freshness::{self, Facts};
+use crate::rules::plan;
+use crate::store::StoreError;
+
+/// A connection at one moment: everything that its views are made of.
+pub struct Snapshot {
+    pub now: Now,
+    pub state: ConnectionState,
+    pub hold: Option<Hold>,
+    pub usage: Vec<Usage>,
+    /// What the budget would tell the poller at its next poll.
+    exhausted_until: Option<Steady>,
+    interval: Span,
+}
+
+impl Snapshot {
+    pub fn take(core: &Core, conn: &Conn) -> Result<Snapshot, StoreError> {
+        let now = core.clock.now();
+        let state = core.store.connection(&conn.spec.key)?.unwrap_or_default();
+        let mut endpoints: Vec<Endpoint> = conn.targets.iter().map(|t| t.spec.endpoint()).collect();
+        endpoints.extend(conn.spec.commands.iter().map(|c| c.endpoint()));
+        let interval = conn.effective_interval(&state);
+        Ok(Snapshot {
+            hold: core.store.hold(conn.credential).filter(|h| h.until > now.steady),
+            usage: core.store.usage(conn.credential, &now, &endpoints),
+            exhausted_until: exhausted_until(core, conn, &state, interval, &now),
+            state,
+            interval,
+            now,
+        })
+    }
+
+    fn facts(&self, conn: &Conn, target: Option<(&Target, &TargetState)>) -> Facts {
+        let spec = target.map(|(t, _)| &t.spec);
+        Facts {
+            clock_untrusted: self.now.trust == ClockTrust::Untrusted,
+            enabled: conn.enabled(&self.state),
+            hold: self.hold.as_ref().map(|h| h.reason),
+            exhausted: self.exhausted_until.is_some(),
+            breaker_open: !matches!(self.state.breaker, Breaker::Closed),
+            age: target.and_then(|(_, s)| s.as_of).map(|as_of| self.now.age_of(as_of)),
+            interval: self.interval,
+            fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(self.interval.0.saturating_mul(2))),
+            expires_after: spec.and_then(|s| s.expires_after),
+        }
+    }
+
+    fn at(&self, stamp: Stamp) -> When {
+        When(stamp.wall)
+    }
+
+    fn steady(&self, at: Steady) -> When {
+        When(self.now.wall_of(at))
+    }
+}
+
+/// The budget is exhausted for the poller if it must skip a whole poll for it.
+fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: Span, now: &Now) -> Option<Steady> {
+    let target = conn.targets.first()?;
+    let due = now.steady + state.next_poll_at.map(|at| now.until(at)).unwrap_or_default();
+    let ask = conn.ask(Caller::Poller, target.spec.endpoint(), target.spec.cost);
+    match core.store.would_admit(conn.credential, now, &ask) {
+        Err(Refusal::NotUntil { at, .. }) if at > due + interval => Some(at),
+        Err(Refusal::NeverFits { .. }) => Some(Steady::MAX),
+        _ => None,
+    }
+}
+
+pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError> {
+    let snapshot = Snapshot::take(core, conn)?;
+    let mut ages = Vec::new();
+    let mut words = Vec::new();
+    for target in &conn.targets {
+        let state = core.store.target(&target.key)?.unwrap_or_default();
+        if matches!(state.phase, Phase::Active | Phase::Pending) {
+            ages.push(state.as_of.map(|as_of| snapshot.now.age_of(as_of).as_secs()));
+            words.push(freshness::state(&snapshot.facts(conn, Some((target, &state)))));
+        }
+    }
+    let own = freshness::state(&snapshot.facts(conn, None));
+    // The worst target speaks for the connection; `never` only where nothing else is wrong.
+    let state = words.iter().copied().filter(|w| *w != State::Never).min().or(words.first().copied()).unwrap_or(own);
+    let state = if words.contains(&State::Never) && state > State::Stale { State::Never } else { state };
+    let plan = plan::plan(&conn.limits, &conn.budget_targets, Some(snapshot.interval));
+    Ok(ConnectionView {
+        name: conn.spec.key.connection.to_string(),
+        organization: conn.spec.key.organization.to_string(),
+        provider: conn.spec.provider.clone(),
+        state,
+        sentence: words::connection_sentence(&standing(core, conn, &snapshot, state), &snapshot.now),
+        enabled: conn.enabled(&snapshot.state),
+        hold: snapshot.hold.as_ref().map(|h| hold(&snapshot, h)),
+        breaker: snapshot.state.breaker.word(),
+        budget: snapshot.usage.iter().map(|u| budget(&snapshot, u)).collect(),
+        poll: PollView {
+            interval_seconds: conn.interval().as_secs_ceil(),
+            effective_interval_seconds: snapshot.interval.as_secs_ceil(),
+            last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
+            next_poll_at: next_poll(core, conn, &snapshot).map(|s| snapshot.steady(s)),
+        },
+        forecast: ForecastView {
+            requests_per_day: plan.requests_per_day,
+            ceiling_targets: plan.ceiling_targets.unwrap_or(u64::MAX),
+        },
+        oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
+        targets: conn.targets.iter().map(|t| t.key.target.to_string()).collect(),
+        commands: conn.spec.commands.iter().map(command).collect(),
+    })
+}
+
+fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {
+    let retry = match spec.retry {
+        Retry::Never => "never",
+        Retry::Idempotent => "idempotent",
+    };
+    CommandView { name: spec.name.clone(), parameters: super::jobs::placeholders(&spec.path), retry }
+}
+
+/// When the poller will ask next, as far as is known now.
+fn next_poll(core: &Core, conn: &Conn, s: &Snapshot) -> Option<Steady> {
+    if !conn.enabled(&s.state) || conn.targets.is_empty() {
+        return None;
+    }
+    let due = s.state.next_poll_at.unwrap_or_else(|| super::poller::first_due(core, conn, &s.now));
+    let mut at = s.now.steady + s.now.until(due);
+    at = at.max(s.hold.as_ref().map_or(Steady(0), |h| h.until));
+    if let Breaker::Open { until, .. } = s.state.breaker {
+        at = at.max(until);
+    }
+    at = at.max(s.exhausted_until.filter(|e| *e != Steady::MAX).unwrap_or_default());
+    Some(at)
+}
+
+fn standing<'a>(core: &Core, conn: &'a Conn, s: &'a Snapshot, state: State) -> Standing<'a> {
+    let switch = s.state.enabled.as_ref().filter(|e| !e.on);
+    Standing {
+        state,
+        conn,
+        hold: s.hold.as_ref(),
+        next_poll: next_poll(core, conn, s),
+        breaker_until: match s.state.breaker {
+            Breaker::Open { until, .. } => Some(until),
+            _ => None,
+        },
+        next_free: s.exhausted_until.filter(|at| *at != Steady::MAX),
+        disabled_by: switch.map(|e| (e.by.clone(), e.at.wall)),
+    }
+}
+
+fn hold(s: &Snapshot, hold: &Hold) -> HoldView {
+    HoldView {
+        since: s.at(hold.since),
+        until: s.steady(hold.until),
+        reason: hold.reason.word(),
+        said: hold.said.clone(),
+        rule: hold.rule.clone(),
+        source: hold.source.clone(),
+    }
+}
+
+fn budget(s: &Snapshot, usage: &Usage) -> BudgetView {
+    BudgetView {
+        limit: usage.limit.name.clone(),
+        endpoint: usage.endpoint.as_ref().map(|e| e.to_string()),
+        kind: usage.limit.kind.word(),
+        requests: usage.limit.amount,
+        window_seconds: usage.limit.kind.nominal_window().map(|w| w.as_secs_ceil()),
+        used: usage.used,
+        remaining: usage.remaining(),
+        kept: usage.kept,
+        next_free_at: usage.next_free_at.map(|at| s.steady(at)),
+        used_by: usage.used_by.iter().map(|(c, n)| (c.word(), *n)).collect(),
+    }
+}
+
+/// A target with the items that the caller read in the same breath; empty in lists.
+pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Result<TargetView, StoreError> {
+    let s = Snapshot::take(core, conn)?;
+    let state = core.store.target(&target.key)?.unwrap_or_default();
+    let facts = s.facts(conn, Some((target, &state)));
+    let word = freshness::state(&facts);
+    let fresh = facts.age.is_some_and(|age| age <= facts.fresh_for) && state.trouble.is_none();
+    let fresh = fresh && facts.expires_after.is_none_or(|bound| facts.age.is_some_and(|age| age <= bound));
+    let standing = words::connection_sentence(&standing(core, conn, &s, word), &s.now);
+    let shown: Vec<ItemView> = items.iter().map(|i| item(&s.now, &state, i)).collect();
+    Ok(TargetView {
+        name: target.key.target.to_string(),
+        organization: target.key.connection.organization.to_string(),
+        connection: target.key.connection.connection.to_string(),
+        phase: state.phase.word(),
+        state: word,
+        sentence: words::target_sentence(&state, facts.age, &standing, word, &s.now),
+        as_of: state.as_of.map(|a| s.at(a)),
+        age_seconds: facts.age.map(Span::as_secs),
+        fresh,
+        fresh_for_seconds: facts.fresh_for.as_secs(),
+        stale: stale(&s, &state, &facts, fresh, &standing),
+        changed_at: state.changed_at.map(|a| s.at(a)),
+        attempted_at: state.attempted_at.map(|a| s.at(a)),
+        item_count: state.item_count,
+        generation: state.generation,
+        etag: etag(&state, &shown, word),
+        items: shown,
+    })
+}
+
+/// Law 5: since when, why, and what the provider said.
+fn stale(s: &Snapshot, state: &TargetState, facts: &Facts, fresh: bool, standing: &str) -> Option<StaleView> {
+    let as_of = state.as_of.filter(|_| !fresh)?;
+    Some(match &state.trouble {
+        Some(t) => StaleView { since: s.at(t.since), reason: t.reason.clone(), said: t.said.clone() },
+        None => StaleView {
+            since: s.at(as_of + facts.fresh_for),
+            reason: standing.to_owned(),
+            said: s.hold.as_ref().filter(|h| h.reason != HoldReason::Exhausted).and_then(|h| h.said.clone()),
+        },
+    })
+}
+
+/// A strong tag for what the view says beside its age: content, as-of, the words, and what has decayed since.
+fn etag(state: &TargetState, items: &[ItemView], word: State) -> String {
+    let mut hash = blake3::Hasher::new();
+    hash.update(&state.generation.to_be_bytes());
+    hash.update(&state.fingerprint);
+    hash.update(word.word().as_bytes());
+    for stamp in [state.as_of, state.attempted_at, state.trouble.as_ref().map(|t| t.since)] {
+        hash.update(&stamp.map_or(0, |s| s.steady.0).to_be_bytes());
+    }
+    for item in items {
+        hash.update(item.key.as_bytes());
+        hash.update(item.state.as_deref().unwrap_or("").as_bytes());
+        hash.update(&[u8::from(item.removed_at.is_some())]);
+        for (_, field) in &item.fields {
+            if let FieldShown::SecondsLeft(n) = field {
+                hash.update(&n.to_be_bytes());
+            }
+        }
+    }
+    hash.finalize().to_hex()[..24].to_owned()
+}
+
+fn item(now: &Now, state: &TargetState, item: &Item) -> ItemView {
+    let last_seen = item.removed.map(|r| r.last_seen).or(state.as_of).unwrap_or(item.changed);
+    ItemView {
+        key: item.key.clone(),
+        title: item.title.clone(),
+        state: item.state.as_ref().map(|s| s.now(now).to_owned()),
+        raw_state: item.state.as_ref().map(|s| s.word.clone()),
+        fields: item.fields.iter().map(|(name, v)| (name.clone(), shown(now, v))).collect(),
+        first_seen_at: When(item.first_seen.wall),
+        last_seen_at: When(last_seen.wall),
+        changed_at: When(item.changed.wall),
+        removed_at: item.removed.map(|r| When(r.at.wall)),
+    }
+}
+
+fn shown(now: &Now, value: &FieldValue) -> FieldShown {
+    match value {
+        FieldValue::Left(ends) => FieldShown::SecondsLeft(now.until(*ends).as_secs()),
+        other => other.into(),
+    }
+}
+
+pub fn history(entry: HistoryEntry) -> HistoryView {
+    let change =
+        |c: crate::domain::item::FieldChange| FieldChangeView { field: c.field, before: c.before, after: c.after };
+    HistoryView {
+        seq: entry.seq,
+        at: When(entry.at.wall),
+        generation: entry.generation,
+        kind: entry.kind.word(),
+        key: entry.key,
+        title: entry.title,
+        state: entry.state,
+        changes: entry.detail.into_iter().map(change).collect(),
+    }
+}
+
+pub fn charge(charge: Charge) -> ChargeView {
+    let resolution = charge.resolution.as_ref();
+    ChargeView {
+        id: charge.id,
+        at: When(charge.reserved_at.wall),
+        connection: charge.connection.connection.to_string(),
+        target: charge.target.as_ref().map(|t| t.to_string()),
+        caller: charge.caller.word(),
+        endpoint: charge.endpoint.to_string(),
+        cost: charge.cost,
+        outcome: resolution.map_or("pending", |r| r.outcome.word()),
+        settlement: resolution.map_or("pending", |r| match r.settlement {
+            Settlement::Posted => "posted",
+            Settlement::Voided => "voided",
+        }),
+        status: resolution.and_then(|r| r.status),
+        resolved_at: resolution.map(|r| When(r.at.wall)),
+        rule: resolution.map(|r| r.rule.clone()),
+        said: resolution.and_then(|r| r.said.clone()),
+    }
+}
+
+pub fn job(job: Job) -> JobView {
+    JobView {
+        id: job.id,
+        organization: job.connection.organization.to_string(),
+        connection: job.connection.connection.to_string(),
+        command: job.command,
+        parameters: job.parameters,
+        state: job.state.word(),
+        created_at: When(job.created_at.wall),
+        updated_at: When(job.updated_at.wall),
+        by: job.by,
+        message: job.message,
+        refresh: job.refresh.map(|r| JobRefreshView { target: r.target.to_string(), result: r.result }),
+    }
+}
+
+pub fn event(event: &Event) -> EventView {
+    let body = &event.body;
+    EventView {
+        id: event.id,
+        kind: body.kind.word(),
+        at: When(body.at.wall),
+        organization: body.connection.as_ref().map(|c| c.organization.to_string()),
+        connection: body.connection.as_ref().map(|c| c.connection.to_string()),
+        target: body.target.as_ref().map(|t| t.to_string()),
+        message: body.message.clone(),
+    }
+}
+
+/// Units that the provider may have counted, by caller, in equal slices that end now.
+pub fn spend_strip(now: &Now, charges: &[Charge], window: Span, slices: usize) -> SpendStrip {
+    let slices = slices.clamp(1, 288) as u64;
+    let slice = Span(window.0.div_ceil(slices).max(1));
+    let from = Steady(now.steady.0.saturating_sub(slice.0 * slices));
+    let mut strip = vec![std::collections::BTreeMap::new(); slices as usize];
+    for charge in charges {
+        let voided = charge.resolution.as_ref().is_some_and(|r| r.settlement == Settlement::Voided);
+        let at = charge.reserved_at.steady;
+        if voided || at < from {
+            continue;
+        }
+        let index = (at.since(from).0 / slice.0).min(slices - 1) as usize;
+        if let Some(counts) = strip.get_mut(index) {
+            *counts.entry(charge.caller.word()).or_default() += u64::from(charge.cost);
+        }
+    }
+    SpendStrip {
+        from: When(now.wall_of(from)),
+        until: When(now.wall()),
+        slice_seconds: slice.as_secs_ceil(),
+        slices: strip,
+    }
+}

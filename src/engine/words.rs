@@ -1,0 +1,206 @@
+//! The sentences: what happened, since when, what still works, when it changes. One place, so that log, page, API and event
+//! say the same.
+
+use super::core::{Conn, Target};
+use crate::domain::connection::{Hold, HoldReason};
+use crate::domain::item::{ChangeKind, HistoryEntry};
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::state::State;
+use crate::domain::target::{TargetState, Trouble};
+use crate::domain::time::{Now, Span, Steady, Wall};
+use jiff::tz::TimeZone;
+use std::sync::OnceLock;
+
+/// The zone of this machine: people read local times.
+pub fn local_zone() -> &'static TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    ZONE.get_or_init(TimeZone::system)
+}
+
+/// `10:30`, with the day where it is not today: `1 Dec 10:30`. Seconds where it is less than two minutes away.
+pub fn clock_time(at: Wall, now: Wall) -> String {
+    let zoned = |w: Wall| jiff::Timestamp::from_millisecond(w.0).ok().map(|t| local_zone().to_datetime(t));
+    let (Some(t), Some(n)) = (zoned(at), zoned(now)) else { return "an unknown time".to_owned() };
+    let near = at.0.abs_diff(now.0) < 120_000;
+    let format = match (t.date() == n.date(), near) {
+        (true, true) => "%H:%M:%S",
+        (true, false) => "%H:%M",
+        (false, _) => "%-d %b %H:%M",
+    };
+    t.strftime(format).to_string()
+}
+
+/// `10:30 (in 3 h 12 min)`.
+pub fn time_ahead(at: Steady, now: &Now) -> String {
+    let wall = clock_time(now.wall_of(at), now.wall());
+    match at.since(now.steady) {
+        Span(0) => "now".to_owned(),
+        left => format!("{wall} (in {})", ceil(left)),
+    }
+}
+
+/// Waits are told rounded up: `in 1 s`, never `in 0 s`.
+fn ceil(span: Span) -> Span {
+    Span::from_secs(span.as_secs_ceil())
+}
+
+pub fn reason(outcome: Outcome, status: Option<u16>, detail: &str) -> String {
+    let code = status.map(|s| format!(" ({s})")).unwrap_or_default();
+    let why = match outcome {
+        Outcome::Limited => "rate limited",
+        Outcome::CredentialRejected => "credential rejected",
+        Outcome::Overloaded => "the provider is in trouble",
+        Outcome::Gone => "gone for good",
+        Outcome::NotReady => "not ready yet",
+        Outcome::Unexpected => "an answer that is not data",
+        Outcome::TimedOut => "no complete answer in time",
+        Outcome::Dropped => "the connection broke off",
+        Outcome::Unreachable => "the provider could not be reached",
+        Outcome::TooLarge => "an answer above the size limit",
+        Outcome::Undecodable => "an answer that could not be decoded",
+        Outcome::RedirectRefused => "a redirect away from the provider's host",
+        Outcome::Redirected | Outcome::Lost | Outcome::Data | Outcome::NotModified => outcome.word(),
+    };
+    if detail.is_empty() { format!("{why}{code}") } else { format!("{why}{code}: {detail}") }
+}
+
+fn quoted(said: Option<&str>) -> String {
+    said.map(|s| format!(" It said: \u{201c}{s}\u{201d}.")).unwrap_or_default()
+}
+
+pub fn hold_started(conn: &Conn, hold: &Hold, now: &Now) -> String {
+    format!("{} {}", hold_sentence(conn, hold, now), "Nothing is requested until then.")
+}
+
+/// Why a credential is held, until when, and what the provider said.
+pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now) -> String {
+    let provider = &conn.spec.provider;
+    let until = time_ahead(hold.until, now);
+    let since = clock_time(hold.since.wall, now.wall());
+    let what = match hold.reason {
+        HoldReason::RateLimited => format!("{provider} rate limited us at {since}; held until {until}."),
+        HoldReason::Exhausted => {
+            format!("{provider} refused at {since} and the long window is spent; held until {until}.")
+        }
+        HoldReason::CredentialRejected => {
+            format!("{provider} refused the credential at {since}; asked again at {until}, or once it is replaced.")
+        }
+        HoldReason::Overloaded => format!("{provider} asked us at {since} to wait; held until {until}."),
+        HoldReason::Gone => format!("{provider} said at {since} that this is gone for good; asked again at {until}."),
+    };
+    format!("{what} ({}.){}", hold.source, quoted(hold.said.as_deref()))
+}
+
+pub fn hold_ended(conn: &Conn, hold: &Hold, now: &Now) -> String {
+    let since = clock_time(hold.since.wall, now.wall());
+    format!("{} answers again; the hold of {since} is over", conn.spec.provider)
+}
+
+pub fn breaker_opened(conn: &Conn, until: Steady, now: &Now) -> String {
+    format!("{} keeps failing; tried again at {} with one request", conn.spec.provider, time_ahead(until, now))
+}
+
+pub fn troubled(conn: &Conn, trouble: &Trouble) -> String {
+    format!("{}: {}.{}", conn.spec.provider, trouble.reason, quoted(trouble.said.as_deref()))
+}
+
+/// `2 appeared, 1 changed: Front lawn idle -> running`.
+pub fn changed(history: &[HistoryEntry]) -> String {
+    let count = |kind: ChangeKind| history.iter().filter(|h| h.kind == kind).count();
+    let counts: Vec<String> = [ChangeKind::Appeared, ChangeKind::Changed, ChangeKind::Removed, ChangeKind::Reappeared]
+        .into_iter()
+        .filter_map(|k| Some(count(k)).filter(|n| *n > 0).map(|n| format!("{n} {}", k.word())))
+        .collect();
+    let detail = match history {
+        [one] => one
+            .detail
+            .iter()
+            .map(|c| format!("{} {} \u{2192} {}", c.field, value(&c.before), value(&c.after)))
+            .collect::<Vec<_>>()
+            .join(", "),
+        _ => String::new(),
+    };
+    let title = if history.len() == 1 { history.first().map(|h| format!(": {}", h.title)) } else { None };
+    format!("{}{} {detail}", counts.join(", "), title.unwrap_or_default()).trim_end().to_owned()
+}
+
+fn value(v: &Option<String>) -> &str {
+    v.as_deref().unwrap_or("nothing")
+}
+
+/// The sentence of a connection's state.
+pub struct Standing<'a> {
+    pub state: State,
+    pub conn: &'a Conn,
+    pub hold: Option<&'a Hold>,
+    pub next_poll: Option<Steady>,
+    pub breaker_until: Option<Steady>,
+    pub next_free: Option<Steady>,
+    pub disabled_by: Option<(String, Wall)>,
+}
+
+pub fn connection_sentence(s: &Standing, now: &Now) -> String {
+    let provider = &s.conn.spec.provider;
+    let next = s.next_poll.map_or_else(|| "when polling is on".to_owned(), |at| time_ahead(at, now));
+    match s.state {
+        State::ClockUntrusted => format!(
+            "This machine's clock says {}, which is behind the newest entry of the file. Set the clock; \
+             until then ages from before the restart may be greater than shown. The limits are kept under either clock.",
+            clock_time(now.wall(), Wall(i64::MIN))
+        ),
+        State::Disabled => match &s.disabled_by {
+            Some((by, at)) => {
+                format!("Paused by {by} at {}; nothing is requested.", clock_time(*at, now.wall()))
+            }
+            None => "Polling is switched off in the configuration; nothing is requested.".to_owned(),
+        },
+        State::CredentialRejected | State::Held => {
+            s.hold.map_or_else(|| "Held.".to_owned(), |h| hold_sentence(s.conn, h, now))
+        }
+        State::Exhausted => match (s.hold, s.next_free) {
+            (Some(hold), _) => hold_sentence(s.conn, hold, now),
+            (None, Some(at)) => format!("The budget is used up. New values from {}.", time_ahead(at, now)),
+            (None, None) => "The budget leaves the poller nothing.".to_owned(),
+        },
+        State::BreakerOpen => format!(
+            "{provider} keeps failing. Tried again at {} with one request.",
+            s.breaker_until.map_or_else(|| "once it is due".to_owned(), |at| time_ahead(at, now))
+        ),
+        State::Expired => format!("The values are too old to use. Next poll at {next}."),
+        State::Stale => format!("The values are older than they should be. Next poll at {next}."),
+        State::Ageing => format!("The values are due to be renewed. Next poll at {next}."),
+        State::Fresh => format!("Everything is as it should be. Next poll at {next}."),
+        State::Never => format!("Not polled yet. First request at {next}."),
+    }
+}
+
+/// The sentence of a target: its age first, then why it is not renewed.
+pub fn target_sentence(state: &TargetState, age: Option<Span>, connection: &str, word: State, now: &Now) -> String {
+    let Some((as_of, age)) = state.as_of.zip(age) else {
+        return match &state.trouble {
+            Some(t) => format!("No good answer yet: {}.{}", t.reason, quoted(t.said.as_deref())),
+            None => connection.to_owned(),
+        };
+    };
+    let seen = format!("Values of {}, {age} old.", clock_time(as_of.wall, now.wall()));
+    match (&state.trouble, word) {
+        (_, State::Fresh) if state.trouble.is_none() => seen,
+        (Some(t), _) => {
+            let since = clock_time(t.since.wall, now.wall());
+            format!("{seen} Not renewed since {since}: {}.{}", t.reason, quoted(t.said.as_deref()))
+        }
+        (None, _) => format!("{seen} {connection}"),
+    }
+}
+
+/// One log line for each answer: what happened, in words (I4).
+pub fn log_outcome(conn: &Conn, target: &Target, verdict: &Verdict, status: Option<u16>, detail: &str) {
+    let said = verdict.said.as_deref().unwrap_or("");
+    let words = reason(verdict.outcome, status, detail);
+    let (connection, target) = (&conn.spec.key, &target.key.target);
+    if verdict.outcome.is_good() || verdict.outcome == Outcome::NotReady {
+        tracing::debug!(%connection, %target, outcome = verdict.outcome.word(), "answered");
+    } else {
+        tracing::warn!(%connection, %target, outcome = verdict.outcome.word(), rule = verdict.rule, said, "{words}");
+    }
+}
