@@ -94,9 +94,8 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         }
     }
     let own = freshness::state(&snapshot.facts(conn, None));
-    // The worst target speaks for the connection; `never` only where nothing else is wrong.
+    // The worst target speaks for the connection; one that was never asked only where all are such.
     let state = words.iter().copied().filter(|w| *w != State::Never).min().or(words.first().copied()).unwrap_or(own);
-    let state = if words.contains(&State::Never) && state > State::Stale { State::Never } else { state };
     let plan = plan::plan(&conn.limits, &conn.budget_targets, Some(snapshot.interval));
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
@@ -114,10 +113,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
             last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
             next_poll_at: next_poll(core, conn, &snapshot).map(|s| snapshot.steady(s)),
         },
-        forecast: ForecastView {
-            requests_per_day: plan.requests_per_day,
-            ceiling_targets: plan.ceiling_targets.unwrap_or(u64::MAX),
-        },
+        forecast: ForecastView { requests_per_day: plan.requests_per_day, ceiling_targets: plan.ceiling_targets },
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
         targets: conn.targets.iter().map(|t| t.key.target.to_string()).collect(),
         commands: conn.spec.commands.iter().map(command).collect(),

@@ -90,8 +90,8 @@ pub struct PollView {
 #[derive(Clone, Debug, Serialize)]
 pub struct ForecastView {
     pub requests_per_day: u64,
-    /// Targets that the budget can keep at this interval.
-    pub ceiling_targets: u64,
+    /// Targets that the budget can keep at this interval; null where no limit bounds them.
+    pub ceiling_targets: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
