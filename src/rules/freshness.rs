@@ -1,5 +1,7 @@
-//! How old, and what to call it.
+//! How old, and what to call it. One function and one precedence, so that no two surfaces can name the same answer
+//! differently (A28). Must not know where the facts come from, nor a clock: an age is an argument.
 
+use crate::domain::connection::HoldReason;
 use crate::domain::state::State;
 use crate::domain::time::Span;
 
@@ -8,7 +10,7 @@ use crate::domain::time::Span;
 pub struct Facts {
     pub clock_untrusted: bool,
     pub enabled: bool,
-    pub hold: Option<crate::domain::connection::HoldReason>,
+    pub hold: Option<HoldReason>,
     /// The budget has nothing left for the poller before the next poll after the one that is due.
     pub exhausted: bool,
     pub breaker_open: bool,
@@ -20,6 +22,156 @@ pub struct Facts {
 }
 
 /// The first that is true, in the order of [`State::ALL`].
-pub fn state(_facts: &Facts) -> State {
-    todo!()
+///
+/// What keeps the answer from being renewed comes before how old it is: somebody who reads `held` still sees the age beside it.
+pub fn state(facts: &Facts) -> State {
+    obstacle(facts).unwrap_or_else(|| by_age(facts))
+}
+
+/// Why nobody asks the provider, if nobody does.
+fn obstacle(facts: &Facts) -> Option<State> {
+    if facts.clock_untrusted {
+        return Some(State::ClockUntrusted);
+    }
+    if !facts.enabled {
+        return Some(State::Disabled);
+    }
+    match facts.hold {
+        Some(HoldReason::CredentialRejected) => return Some(State::CredentialRejected),
+        Some(HoldReason::Exhausted) => return Some(State::Exhausted),
+        _ if facts.exhausted => return Some(State::Exhausted),
+        Some(HoldReason::RateLimited | HoldReason::Overloaded | HoldReason::Gone) => return Some(State::Held),
+        None => {}
+    }
+    facts.breaker_open.then_some(State::BreakerOpen)
+}
+
+/// The age alone. Every bound is inclusive: exactly `fresh_for` old is still fresh.
+fn by_age(facts: &Facts) -> State {
+    let Some(age) = facts.age else { return State::Never };
+    if facts.expires_after.is_some_and(|bound| age > bound) {
+        return State::Expired;
+    }
+    if age > facts.fresh_for {
+        return State::Stale;
+    }
+    if age > due_age(facts.interval) { State::Ageing } else { State::Fresh }
+}
+
+/// The age at which a renewal is overdue: the interval and a grace for the request itself, a tenth of it but at least 2 s.
+fn due_age(interval: Span) -> Span {
+    let grace = (interval.as_millis() / 10).max(2_000);
+    Span(interval.as_millis().saturating_add(grace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOLDS: [Option<HoldReason>; 6] = [
+        None,
+        Some(HoldReason::RateLimited),
+        Some(HoldReason::Exhausted),
+        Some(HoldReason::CredentialRejected),
+        Some(HoldReason::Overloaded),
+        Some(HoldReason::Gone),
+    ];
+
+    /// Interval 75 s (due at 82.5 s), fresh for 90 s, expired after 600 s.
+    fn facts() -> Facts {
+        Facts {
+            clock_untrusted: false,
+            enabled: true,
+            hold: None,
+            exhausted: false,
+            breaker_open: false,
+            age: Some(Span::from_secs(10)),
+            interval: Span::from_secs(75),
+            fresh_for: Span::from_secs(90),
+            expires_after: Some(Span::from_secs(600)),
+        }
+    }
+
+    /// The words that are true of the facts, told apart from each other and without any precedence.
+    fn all_that_are_true(f: &Facts) -> Vec<State> {
+        let age = f.age.map(Span::as_millis);
+        let truth = |s: State| match s {
+            State::ClockUntrusted => f.clock_untrusted,
+            State::Disabled => !f.enabled,
+            State::CredentialRejected => f.hold == Some(HoldReason::CredentialRejected),
+            State::Exhausted => f.exhausted || f.hold == Some(HoldReason::Exhausted),
+            State::Held => f.hold.is_some(),
+            State::BreakerOpen => f.breaker_open,
+            State::Expired => age.is_some_and(|a| a > 600_000) && f.expires_after.is_some(),
+            State::Stale => age.is_some_and(|a| a > 90_000),
+            State::Ageing => age.is_some_and(|a| a > 82_500),
+            State::Fresh => age.is_some(),
+            State::Never => true,
+        };
+        State::ALL.into_iter().filter(|s| truth(*s)).collect()
+    }
+
+    #[test]
+    fn the_first_true_word_wins_over_every_combination_of_facts() {
+        let ages = [None, Some(10_000), Some(82_501), Some(90_001), Some(600_001)];
+        let mut met = std::collections::BTreeSet::new();
+        for bits in 0..32u32 {
+            for hold in HOLDS {
+                for age in ages {
+                    let bit = |n: u32| bits & (1 << n) != 0;
+                    let f = Facts {
+                        clock_untrusted: bit(0),
+                        enabled: bit(1),
+                        hold,
+                        exhausted: bit(2),
+                        breaker_open: bit(3),
+                        age: age.map(Span),
+                        expires_after: bit(4).then_some(Span::from_secs(600)),
+                        ..facts()
+                    };
+                    assert_eq!(Some(&state(&f)), all_that_are_true(&f).first(), "{f:?}");
+                    met.insert(state(&f));
+                }
+            }
+        }
+        assert_eq!(met.len(), State::ALL.len(), "every word can be met");
+    }
+
+    #[test]
+    fn the_bounds_of_age_are_inclusive() {
+        let table = [
+            (0, State::Fresh),
+            (82_500, State::Fresh),
+            (82_501, State::Ageing),
+            (90_000, State::Ageing),
+            (90_001, State::Stale),
+            (600_000, State::Stale),
+            (600_001, State::Expired),
+        ];
+        for (ms, word) in table {
+            assert_eq!(state(&Facts { age: Some(Span(ms)), ..facts() }), word, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_short_interval_has_two_seconds_of_grace() {
+        let f = Facts { interval: Span::from_secs(5), fresh_for: Span::from_secs(60), ..facts() };
+        assert_eq!(state(&Facts { age: Some(Span(7_000)), ..f }), State::Fresh);
+        assert_eq!(state(&Facts { age: Some(Span(7_001)), ..f }), State::Ageing);
+    }
+
+    #[test]
+    fn nothing_ages_where_freshness_ends_before_the_next_poll() {
+        let f = Facts { fresh_for: Span::from_secs(80), ..facts() };
+        for ms in (0..200_000).step_by(500) {
+            let word = state(&Facts { age: Some(Span(ms)), ..f });
+            assert_eq!(word, if ms <= 80_000 { State::Fresh } else { State::Stale }, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn an_absurd_interval_does_not_overflow() {
+        let f = Facts { interval: Span(u64::MAX), fresh_for: Span(u64::MAX), ..facts() };
+        assert_eq!(state(&Facts { age: Some(Span(u64::MAX)), expires_after: None, ..f }), State::Fresh);
+    }
 }
