@@ -1,25 +1,169 @@
-//! When to poll next: max(interval, backoff), phases spread by name, one catch-up after a gap.
+//! When to poll next: max(interval, backoff), phases spread by name, one catch-up after a gap. Everything here can only slow a
+//! loop down (law 8). Must not know what limits allow: that is the budget's, and it has the last word.
 
 use crate::domain::time::{Now, Span, Stamp};
 
+/// The first poll of a connection waits at most this, however long its interval.
+const LONGEST_FIRST_WAIT: Span = Span::from_secs(600);
+/// Backoff begins at no less than this ...
+const SHORTEST_BACKOFF: Span = Span::from_secs(1);
+/// ... and ends at no more than this.
+const LONGEST_BACKOFF: Span = Span::from_secs(6 * 3600);
+
 /// Where in its interval a connection polls: a fraction of `interval` that depends on the installation and the name alone,
-/// so that restarts keep it and fleets do not align (A41, A42).
-pub fn phase(_installation: &[u8; 32], _name: &str, _interval: Span) -> Span {
-    todo!()
+/// so that restarts keep it and fleets do not align (A41, A42). Always shorter than `interval` (zero for an interval of zero).
+pub fn phase(installation: &[u8; 32], name: &str, interval: Span) -> Span {
+    let digest = blake3::keyed_hash(installation, name.as_bytes());
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest.as_bytes()[..8]);
+    let scaled = u128::from(u64::from_le_bytes(first)) * u128::from(interval.as_millis());
+    Span((scaled >> 64) as u64)
 }
 
-/// Of the first poll of a connection that never polled: soon, but spread (at most 10 s or a tenth of the interval).
-pub fn first(_now: &Now, _phase: Span) -> Stamp {
-    todo!()
+/// Of the first poll of a connection that never polled: soon, but spread over a tenth of the interval (10 s where the interval
+/// is 100 s; five connections that poll hourly are minutes apart, A42), and never later than 10 minutes.
+/// Folded, not clipped, at that bound: clipping would gather everybody with a long interval at one instant.
+pub fn first(now: &Now, phase: Span) -> Stamp {
+    now.stamp() + Span(phase.as_millis() / 10 % LONGEST_FIRST_WAIT.as_millis())
 }
 
-/// After an attempt that was due at `due` and began at `began`. Keeps the cadence of `due` where the attempt was in time; after a gap
-/// (suspend, hold, downtime) there is one catch-up and the cadence starts anew; never sooner than `began + max(interval, backoff)`.
-pub fn next(_due: Stamp, _began: Stamp, _interval: Span, _backoff: Span) -> Stamp {
-    todo!()
+/// After an attempt that was due at `due` and began at `began`: one step of max(interval, backoff) later (F3).
+///
+/// The step is counted from where the attempt *began*, not from where it was due. A grid over `due` would have to choose for an
+/// attempt that began some milliseconds late: either the next gap is shorter than the interval, or a whole interval is lost.
+/// Counted so, no gap is ever shorter than the step, phases set by [`first`] drift by the milliseconds of each start alone,
+/// and after a gap (suspend, hold, downtime) there is one catch-up and no burst (A40).
+/// An attempt that began before it was due, by less than a step, does not pull the cadence forward.
+pub fn next(due: Stamp, began: Stamp, interval: Span, backoff: Span) -> Stamp {
+    let step = interval.max(backoff);
+    let early = due.era == began.era && due.steady > began.steady && due.steady.since(began.steady) < step;
+    (if early { due } else { began }) + step
 }
 
 /// Doubles from `interval / 4` (at least 1 s) up to 16 x interval (at most 6 h); zero at no failures.
-pub fn backoff(_failures: u32, _interval: Span) -> Span {
-    todo!()
+pub fn backoff(failures: u32, interval: Span) -> Span {
+    let Some(doublings) = failures.checked_sub(1) else { return Span::ZERO };
+    let base = Span(interval.as_millis() / 4).max(SHORTEST_BACKOFF);
+    let cap = Span(interval.as_millis().saturating_mul(16)).min(LONGEST_BACKOFF).max(SHORTEST_BACKOFF);
+    let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
+    Span(base.as_millis().saturating_mul(factor)).min(cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::{ClockTrust, Steady, Wall};
+    use proptest::prelude::*;
+
+    fn stamp(ms: u64) -> Stamp {
+        Stamp { steady: Steady(ms), wall: Wall(1_700_000_000_000 + ms as i64), era: 1 }
+    }
+    fn now(ms: u64) -> Now {
+        Now { steady: Steady(ms), era: 1, trust: ClockTrust::Trusted, offsets: vec![1_700_000_000_000] }
+    }
+    const S75: Span = Span::from_secs(75);
+
+    #[test]
+    fn the_next_poll() {
+        let table = [
+            // due, began, interval, backoff -> next (all ms)
+            ("in time", 0, 0, 75_000, 0, 75_000),
+            ("a little late keeps a whole interval", 0, 12, 75_000, 0, 75_012),
+            ("an hour late catches up once", 0, 3_600_000, 75_000, 0, 3_675_000),
+            ("backoff slows", 0, 0, 75_000, 150_000, 150_000),
+            ("a short backoff does not speed up (F3)", 0, 0, 75_000, 18_750, 75_000),
+            ("early does not pull forward", 75_000, 70_000, 75_000, 0, 150_000),
+            ("a due time beyond a step is a stale plan", 900_000, 70_000, 75_000, 0, 145_000),
+        ];
+        for (what, due, began, interval, back, then) in table {
+            assert_eq!(next(stamp(due), stamp(began), Span(interval), Span(back)), stamp(then), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_due_time_of_another_boot_is_not_compared() {
+        let due = Stamp { era: 0, ..stamp(100_000) };
+        assert_eq!(next(due, stamp(70_000), S75, Span::ZERO), stamp(145_000));
+    }
+
+    #[test]
+    fn backoff_doubles_between_its_bounds() {
+        let table = [(0, 0), (1, 18_750), (2, 37_500), (3, 75_000), (4, 150_000), (7, 1_200_000), (8, 1_200_000)];
+        for (failures, ms) in table {
+            assert_eq!(backoff(failures, S75), Span(ms), "{failures} failures");
+        }
+        assert_eq!(backoff(1, Span::from_secs(2)), Span::from_secs(1), "at least a second");
+        assert_eq!(backoff(u32::MAX, Span::from_secs(86_400)), Span::from_secs(6 * 3600), "at most six hours");
+        assert_eq!(backoff(40, Span::ZERO), Span::from_secs(1));
+        assert_eq!(backoff(64 + 3, Span(u64::MAX)), Span::from_secs(6 * 3600));
+    }
+
+    #[test]
+    fn suspended_for_78_minutes_a_10_s_schedule_calls_once() {
+        let interval = Span::from_secs(10);
+        let (mut due, mut calls) = (stamp(0), 0);
+        let wake = 78 * 60_000;
+        // From the wake-up on, drain what is due at once: A40.
+        while due.steady <= Steady(wake) {
+            calls += 1;
+            due = next(due, stamp(wake), interval, Span::ZERO);
+        }
+        assert_eq!(calls, 1);
+        assert_eq!(due, stamp(wake + 10_000));
+    }
+
+    #[test]
+    fn twenty_five_connections_of_10_s_do_not_start_together() {
+        let mut seconds = std::collections::BTreeMap::<u64, u32>::new();
+        let phases: Vec<Span> = (0..25).map(|n| phase(&[7; 32], &format!("c{n}"), Span::from_secs(10))).collect();
+        for p in &phases {
+            *seconds.entry(p.as_secs()).or_default() += 1;
+        }
+        assert!(seconds.values().all(|n| *n <= 8), "{seconds:?}");
+        let distinct: std::collections::BTreeSet<_> = phases.iter().map(|p| first(&now(0), *p).steady).collect();
+        assert!(distinct.len() > 20, "first polls of one installation are spread too");
+    }
+
+    #[test]
+    fn five_installations_that_poll_hourly_are_a_minute_apart_at_the_ends() {
+        let hour = Span::from_secs(3600);
+        let at: Vec<_> = (1..=5u8).map(|i| first(&now(0), phase(&[i; 32], "yard", hour)).steady).collect();
+        let spread = at.iter().max().unwrap().since(*at.iter().min().unwrap());
+        assert!(spread >= Span::from_secs(60), "A42: {spread}");
+    }
+
+    #[test]
+    fn the_first_poll_comes_soon() {
+        assert_eq!(first(&now(5), Span::ZERO), stamp(5));
+        assert!(first(&now(0), phase(&[1; 32], "yard", S75)).steady < Steady(7_500));
+        assert!(first(&now(0), Span(u64::MAX)).steady < Steady(600_000));
+    }
+
+    proptest! {
+        #[test]
+        fn law_8_the_next_poll_is_never_sooner_than_a_whole_step(
+            due in 0..1u64 << 50, late in 0..1u64 << 40, early in proptest::bool::ANY,
+            interval in 0..1u64 << 40, failures in 0..100u32,
+        ) {
+            let began = if early { due.saturating_sub(late) } else { due + late };
+            let pause = backoff(failures, Span(interval));
+            let then = next(stamp(due), stamp(began), Span(interval), pause);
+            prop_assert!(then.steady >= Steady(began) + Span(interval).max(pause));
+            prop_assert!(then.steady <= Steady(began) + Span(2 * interval.max(pause.as_millis())), "and never starves");
+        }
+
+        #[test]
+        fn more_failures_never_wait_less(failures in 0..200u32, interval in 0..1u64 << 45) {
+            let interval = Span(interval);
+            prop_assert!(backoff(failures + 1, interval) >= backoff(failures, interval));
+            prop_assert!(backoff(failures, interval) <= LONGEST_BACKOFF);
+        }
+
+        #[test]
+        fn a_phase_lies_in_its_interval_and_stays(installation: [u8; 32], name in ".{0,40}", interval: u64) {
+            let p = phase(&installation, &name, Span(interval));
+            prop_assert!(p.as_millis() < interval.max(1));
+            prop_assert_eq!(p, phase(&installation, &name, Span(interval)));
+        }
+    }
 }
