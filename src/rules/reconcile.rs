@@ -1,8 +1,15 @@
-//! The last good answer and the new one: what changed.
+//! The last good answer and the new one: what changed. History is a system of record (law 7): nothing here forgets when an item
+//! was first seen, and every entry follows the one before it. Must not know where either answer came from.
 
-use crate::domain::item::{HistoryEntry, Item, Sighting};
+use crate::domain::item::{ChangeKind, FieldChange, FieldValue, HistoryEntry, Item, ItemState, Removed, Sighting};
 use crate::domain::target::TargetState;
-use crate::domain::time::Stamp;
+use crate::domain::time::{Span, Stamp};
+use crate::rules::calendar::rfc3339;
+use std::collections::{HashMap, HashSet};
+
+/// A countdown that stands within this of where its old anchor predicted did not move: whole seconds are rounded by the
+/// provider, and an answer takes its time to arrive.
+pub const JITTER: Span = Span::from_secs(2);
 
 /// What a complete good answer changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,16 +20,224 @@ pub struct Reconciled {
     pub history: Vec<HistoryEntry>,
     /// Whether the generation grew.
     pub changed: bool,
-    /// Whether a countdown stands elsewhere than its old anchor predicted (beyond `JITTER`).
+    /// Whether a countdown stands elsewhere than its old anchor predicted (beyond `JITTER`), or another field outside the
+    /// fingerprint has a new value: something to write, and nothing to tell.
     pub moved: bool,
 }
 
 /// `old` holds every item of the target, removed ones too. A complete answer: what is not in it is removed.
-pub fn reconcile(_state: &TargetState, _old: &[Item], _seen: Vec<Sighting>, _arrived_at: Stamp) -> Reconciled {
-    todo!()
+///
+/// The first good answer always makes generation 1, also an empty one: nothing is not the same as unknown.
+pub fn reconcile(state: &TargetState, old: &[Item], seen: Vec<Sighting>, arrived_at: Stamp) -> Reconciled {
+    let known: HashMap<&str, &Item> = old.iter().map(|item| (item.key.as_str(), item)).collect();
+    let mut round = Round::new(state, arrived_at);
+    for sighting in seen {
+        if round.take(&sighting) {
+            round.meet(known.get(sighting.key.as_str()).copied(), sighting);
+        }
+    }
+    for item in old.iter().filter(|item| item.removed.is_none()) {
+        if !round.present.contains_key(&item.key) {
+            round.miss(item);
+        }
+    }
+    round.finish(state)
+}
+
+/// The reason of a [`doubt`], word for word: it is how the second answer in a row is known.
+pub const SUDDENLY_EMPTY: &str = "the answer was suddenly empty; a second one in a row would be believed";
+
+/// Law 4: a target that had items and is suddenly empty is more often a provider in trouble than an empty account (A10).
+/// Such an answer is unexpected and replaces nothing; the next one, if it says the same, is believed.
+/// Returns the reason for the target's trouble.
+pub fn doubt(state: &TargetState, seen: &[Sighting]) -> Option<&'static str> {
+    let said_before = state.trouble.as_ref().is_some_and(|t| t.reason == SUDDENLY_EMPTY);
+    (seen.is_empty() && state.item_count > 0 && !said_before).then_some(SUDDENLY_EMPTY)
 }
 
 /// The state after an answer that confirmed the last one (304).
-pub fn confirm(_state: &TargetState, _arrived_at: Stamp) -> TargetState {
-    todo!()
+pub fn confirm(state: &TargetState, arrived_at: Stamp) -> TargetState {
+    TargetState { as_of: Some(arrived_at), trouble: None, ..state.clone() }
 }
+
+/// One answer being gone through.
+struct Round {
+    arrived_at: Stamp,
+    /// Arrival of the answer before: when an item that is missing now was last in one.
+    last_seen: Option<Stamp>,
+    /// The generation that this answer makes if anything changed.
+    generation: u64,
+    next_seq: u64,
+    /// Fingerprints of the present items, by key.
+    present: HashMap<String, [u8; 16]>,
+    put: Vec<Item>,
+    history: Vec<HistoryEntry>,
+    moved: bool,
+}
+
+impl Round {
+    fn new(state: &TargetState, arrived_at: Stamp) -> Round {
+        Round {
+            arrived_at,
+            last_seen: state.as_of,
+            generation: state.generation + 1,
+            next_seq: state.next_seq,
+            present: HashMap::new(),
+            put: Vec::new(),
+            history: Vec::new(),
+            moved: false,
+        }
+    }
+
+    /// Whether the key is new in this answer. (Extraction refuses duplicates; here the first counts.)
+    fn take(&mut self, sighting: &Sighting) -> bool {
+        self.present.insert(sighting.key.clone(), sighting.fingerprint).is_none()
+    }
+
+    fn meet(&mut self, before: Option<&Item>, sighting: Sighting) {
+        let kind = match before {
+            None => Some(ChangeKind::Appeared),
+            Some(item) if item.removed.is_some() => Some(ChangeKind::Reappeared),
+            Some(item) if item.fingerprint != sighting.fingerprint => Some(ChangeKind::Changed),
+            Some(item) if moved(item, &sighting) => None,
+            Some(_) => return,
+        };
+        let item = Item {
+            key: sighting.key,
+            title: sighting.title,
+            state: sighting.state,
+            fields: sighting.fields,
+            fingerprint: sighting.fingerprint,
+            first_seen: before.map_or(self.arrived_at, |item| item.first_seen),
+            changed: before.filter(|_| kind.is_none()).map_or(self.arrived_at, |item| item.changed),
+            removed: None,
+        };
+        match kind {
+            Some(kind) => self.record(kind, &item, before.map_or_else(Vec::new, |before| differences(before, &item))),
+            None => self.moved = true,
+        }
+        self.put.push(item);
+    }
+
+    fn miss(&mut self, item: &Item) {
+        let last_seen = self.last_seen.unwrap_or(item.changed);
+        let item = Item { removed: Some(Removed { at: self.arrived_at, last_seen }), ..item.clone() };
+        self.record(ChangeKind::Removed, &item, Vec::new());
+        self.put.push(item);
+    }
+
+    fn record(&mut self, kind: ChangeKind, item: &Item, detail: Vec<FieldChange>) {
+        self.history.push(HistoryEntry {
+            seq: self.next_seq,
+            at: self.arrived_at,
+            generation: self.generation,
+            kind,
+            key: item.key.clone(),
+            title: item.title.clone(),
+            state: item.state.as_ref().map(|s| s.word.clone()),
+            detail,
+        });
+        self.next_seq += 1;
+    }
+
+    fn finish(self, before: &TargetState) -> Reconciled {
+        let changed = !self.history.is_empty() || before.as_of.is_none();
+        let state = TargetState {
+            as_of: Some(self.arrived_at),
+            changed_at: if changed { Some(self.arrived_at) } else { before.changed_at },
+            generation: if changed { self.generation } else { before.generation },
+            fingerprint: fingerprint(&self.present),
+            item_count: self.present.len() as u64,
+            next_seq: self.next_seq,
+            trouble: None,
+            ..before.clone()
+        };
+        Reconciled { state, put: self.put, history: self.history, changed, moved: self.moved }
+    }
+}
+
+/// Over the present items, in the order of their keys: the provider's order is not content.
+fn fingerprint(present: &HashMap<String, [u8; 16]>) -> [u8; 16] {
+    let mut sorted: Vec<_> = present.iter().collect();
+    sorted.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    for (key, print) in sorted {
+        hasher.update(&(key.len() as u64).to_le_bytes());
+        hasher.update(key.as_bytes());
+        hasher.update(print);
+    }
+    let mut short = [0; 16];
+    short.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    short
+}
+
+/// Whether anything outside the fingerprint is worth writing.
+fn moved(item: &Item, sighting: &Sighting) -> bool {
+    let fields = item.fields.len() != sighting.fields.len()
+        || item.fields.iter().zip(&sighting.fields).any(|(a, b)| a.0 != b.0 || !same_value(&a.1, &b.1));
+    fields || !same_decay(item.state.as_ref(), sighting.state.as_ref())
+}
+
+fn same_value(a: &FieldValue, b: &FieldValue) -> bool {
+    match (a, b) {
+        (FieldValue::Until(a), FieldValue::Until(b)) | (FieldValue::Left(a), FieldValue::Left(b)) => {
+            same_moment(*a, *b)
+        }
+        _ => a == b,
+    }
+}
+
+fn same_decay(a: Option<&ItemState>, b: Option<&ItemState>) -> bool {
+    match (a.and_then(|s| s.decays.as_ref()), b.and_then(|s| s.decays.as_ref())) {
+        (Some((a, then_a)), Some((b, then_b))) => then_a == then_b && same_moment(*a, *b),
+        (a, b) => a == b,
+    }
+}
+
+/// Anchors of different eras are not comparable to the second; the newer one is kept.
+fn same_moment(a: Stamp, b: Stamp) -> bool {
+    a.era == b.era && a.steady.since(b.steady).max(b.steady.since(a.steady)) <= JITTER
+}
+
+/// Field by field, without what moves by itself.
+fn differences(before: &Item, after: &Item) -> Vec<FieldChange> {
+    let mut changes = Vec::new();
+    let mut compare = |field: &str, before: Option<String>, after: Option<String>| {
+        if before != after {
+            changes.push(FieldChange { field: field.to_owned(), before, after });
+        }
+    };
+    let word = |item: &Item| item.state.as_ref().map(|s| s.word.clone());
+    compare("title", Some(before.title.clone()), Some(after.title.clone()));
+    compare("state", word(before), word(after));
+    let old: HashMap<&str, &FieldValue> = before.fields.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    for (name, value) in &after.fields {
+        let was = old.get(name.as_str()).copied().unwrap_or(&FieldValue::Unknown);
+        if !(value.is_countdown() || was.is_countdown()) {
+            compare(name, shown(was), shown(value));
+        }
+    }
+    let names: HashSet<&str> = after.fields.iter().map(|(name, _)| name.as_str()).collect();
+    for (name, was) in before.fields.iter().filter(|(name, was)| !names.contains(name.as_str()) && !was.is_countdown())
+    {
+        compare(name, shown(was), None);
+    }
+    changes
+}
+
+/// A value as history tells it; unknown is `None`.
+fn shown(value: &FieldValue) -> Option<String> {
+    match value {
+        FieldValue::Text(text) => Some(text.clone()),
+        FieldValue::Number(n) => Some(n.to_string()),
+        FieldValue::Bool(b) => Some(b.to_string()),
+        FieldValue::At(at) | FieldValue::Until(Stamp { wall: at, .. }) | FieldValue::Left(Stamp { wall: at, .. }) => {
+            Some(rfc3339(*at))
+        }
+        FieldValue::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod tests;
