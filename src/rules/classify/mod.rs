@@ -1,0 +1,194 @@
+//! Reply in, verdict out: the closed word for what happened, why, and how long to wait. A recipe's rules come first, then the
+//! general ones here. A body is judged before a status where both speak (A5, I4). Must not know the budget, nor what a hold is:
+//! the outcome alone decides those.
+
+mod recipe;
+mod said;
+#[cfg(test)]
+mod tests;
+mod waits;
+mod words;
+
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::reply::{Answer, Failure, Reply};
+use crate::domain::spec::{RuleSpec, WaitSpec};
+use crate::domain::time::Wall;
+use recipe::Rule;
+use serde_json::Value;
+use std::borrow::Cow;
+use words::Words;
+
+/// Rules of a connection, compiled once.
+#[derive(Debug)]
+pub struct Classifier {
+    rules: Vec<Rule>,
+    waits: WaitSpec,
+    words: Words,
+}
+
+/// The verdict, and the parsed body where there is one.
+pub struct Classified {
+    pub verdict: Verdict,
+    pub body: Option<Value>,
+}
+
+/// An outcome in the words of a log line or a page (I4: a lockout says "rate limited").
+pub const fn in_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Data => "answered",
+        Outcome::NotModified => "not modified",
+        Outcome::Limited => "rate limited",
+        Outcome::CredentialRejected => "credential rejected",
+        Outcome::Overloaded => "provider overloaded",
+        Outcome::NotReady => "not ready yet",
+        Outcome::Gone => "gone for good",
+        Outcome::Unexpected => "unexpected answer",
+        Outcome::TimedOut => "no answer in time",
+        Outcome::Dropped => "the socket broke before the answer was complete",
+        Outcome::Unreachable => "unreachable",
+        Outcome::TooLarge => "answer too large",
+        Outcome::Undecodable => "answer could not be decoded",
+        Outcome::RedirectRefused => "redirect to another host refused",
+        Outcome::Lost => "lost in a crash",
+    }
+}
+
+/// An answer as classification looks at it: its bytes as text, its text as JSON.
+struct Reading<'a> {
+    answer: &'a Answer,
+    /// Without byte order mark; bytes that are not UTF-8 are replaced.
+    text: Cow<'a, str>,
+    utf8: bool,
+    json: Option<Value>,
+}
+
+impl<'a> Reading<'a> {
+    fn of(answer: &'a Answer) -> Reading<'a> {
+        let bytes = answer.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&answer.body);
+        let text = String::from_utf8_lossy(bytes);
+        let utf8 = matches!(text, Cow::Borrowed(_));
+        let json = if utf8 { serde_json::from_str(&text).ok() } else { None };
+        Reading { answer, text, utf8, json }
+    }
+}
+
+/// What one rule concluded: the outcome and the rule's name.
+type Ruling = (Outcome, String);
+
+impl Classifier {
+    /// Errors are sentences that name the rule.
+    pub fn compile(rules: &[RuleSpec], waits: &WaitSpec) -> Result<Classifier, Vec<String>> {
+        let mut errors = Vec::new();
+        let rules = rules.iter().filter_map(|spec| Rule::compile(spec).map_err(|e| errors.extend(e)).ok()).collect();
+        match Words::compile() {
+            Ok(words) if errors.is_empty() => Ok(Classifier { rules, waits: waits.clone(), words }),
+            Ok(_) => Err(errors),
+            Err(e) => Err(vec![e]),
+        }
+    }
+
+    /// `validators_sent`: a 304 is only an answer to a conditional request. `now_wall`: for HTTP-dates.
+    pub fn classify(&self, reply: &Reply, validators_sent: bool, now_wall: Wall) -> Classified {
+        let answer = match &reply.result {
+            Ok(answer) => answer,
+            Err(failure) => return Classified { verdict: failed(*failure), body: None },
+        };
+        let reading = Reading::of(answer);
+        let (outcome, rule) = self.recipe(&reading).unwrap_or_else(|| self.general(&reading, validators_sent));
+        let said = if outcome.is_good() { None } else { self.said(&reading) };
+        let wait = match outcome {
+            Outcome::Limited | Outcome::Overloaded | Outcome::NotReady => waits::hint(answer, &self.waits, now_wall),
+            _ => None,
+        };
+        Classified { verdict: Verdict { outcome, rule, said, wait }, body: reading.json }
+    }
+
+    /// The first rule of the recipe that matches.
+    fn recipe(&self, reading: &Reading<'_>) -> Option<Ruling> {
+        let mut subject = None;
+        let rule = self.rules.iter().find(|rule| rule.matches(reading, &mut subject))?;
+        // Law 4: no rule can make data of what is not there.
+        if rule.outcome == Outcome::Data && reading.json.is_none() {
+            return Some((Outcome::Unexpected, format!("recipe: {}, but the body is not JSON", rule.name)));
+        }
+        Some((rule.outcome, tell(format!("recipe: {}", rule.name), rule.outcome)))
+    }
+
+    fn general(&self, reading: &Reading<'_>, validators_sent: bool) -> Ruling {
+        let status = reading.answer.status;
+        let limit = |with: &str| (Outcome::Limited, tell(format!("status {status}{with}"), Outcome::Limited));
+        let plain = |outcome: Outcome| (outcome, format!("status {status}"));
+        match status {
+            429 => limit(""),
+            402 => limit(", payment required"),
+            410 => plain(Outcome::Gone),
+            304 if validators_sent => plain(Outcome::NotModified),
+            304 => (Outcome::Unexpected, "status 304 to a request without validators".to_owned()),
+            206 => (Outcome::Unexpected, "status 206, a part of an answer".to_owned()),
+            200..300 => self.success(reading),
+            401 | 403 if self.body_reads_like(reading, Words::likely_limit) => limit(" with a text about a limit"),
+            401 | 403 if waits::says_that_nothing_is_left(reading.answer) => limit(" with nothing left"),
+            401 | 403 => plain(Outcome::CredentialRejected),
+            400..600 if self.body_reads_like(reading, Words::surely_limit) => limit(" with a text about a limit"),
+            408 | 500..600 => plain(Outcome::Overloaded),
+            _ => plain(Outcome::Unexpected),
+        }
+    }
+
+    /// A 2xx is data only if its body is JSON and not an error object in disguise.
+    fn success(&self, reading: &Reading<'_>) -> Ruling {
+        let status = reading.answer.status;
+        let unexpected = |what: &str| (Outcome::Unexpected, format!("status {status} {what}"));
+        let limited = |what: &str| (Outcome::Limited, tell(format!("status {status} {what}"), Outcome::Limited));
+        if let Some(body) = &reading.json {
+            let about_a_limit = said::error_texts(body).into_iter().any(|text| self.words.surely_limit(text));
+            let data = || (Outcome::Data, format!("status {status}"));
+            return if about_a_limit { limited("with an error object about a limit") } else { data() };
+        }
+        if !reading.utf8 {
+            return (Outcome::Undecodable, format!("status {status} with bytes that are not UTF-8"));
+        }
+        if reading.text.trim().is_empty() {
+            return unexpected("with an empty body");
+        }
+        if self.words.surely_limit(&self.words.plain(&reading.text)) {
+            return limited("with a sentence about a limit instead of JSON");
+        }
+        unexpected("with a body that is not JSON")
+    }
+
+    fn body_reads_like(&self, reading: &Reading<'_>, about: fn(&Words, &str) -> bool) -> bool {
+        match &reading.json {
+            Some(body) => said::texts(body, 32).into_iter().any(|text| about(&self.words, text)),
+            None => about(&self.words, &self.words.plain(&reading.text)),
+        }
+    }
+
+    /// The provider's words: of the text that speaks of a limit if there is one, else of the message, else of the body.
+    fn said(&self, reading: &Reading<'_>) -> Option<String> {
+        let Some(body) = &reading.json else { return said::clean(&self.words.plain(&reading.text)) };
+        let message = said::message(body).filter(|m| m.contains(' '));
+        let about_a_limit = || said::texts(body, 32).into_iter().find(|text| self.words.surely_limit(text));
+        let spoken = message.or_else(about_a_limit).or_else(|| said::message(body));
+        spoken.and_then(said::clean).or_else(|| said::clean(&reading.text))
+    }
+}
+
+/// Says a limit in words (I4).
+fn tell(rule: String, outcome: Outcome) -> String {
+    if outcome == Outcome::Limited { format!("{rule} ({})", in_words(outcome)) } else { rule }
+}
+
+/// There was no complete answer. The words are the engine's, not the provider's: they stay in the reply.
+fn failed(failure: Failure) -> Verdict {
+    let (outcome, rule) = match failure {
+        Failure::Timeout => (Outcome::TimedOut, "timeout"),
+        Failure::Dropped => (Outcome::Dropped, "dropped"),
+        Failure::Connect => (Outcome::Unreachable, "no connection"),
+        Failure::NotSent => (Outcome::Unreachable, "not sent in time"),
+        Failure::TooLarge => (Outcome::TooLarge, "body above the cap"),
+        Failure::Undecodable => (Outcome::Undecodable, "body cut off or not decodable"),
+        Failure::RedirectRefused => (Outcome::RedirectRefused, "redirect to another host"),
+    };
+    Verdict { outcome, rule: rule.to_owned(), said: None, wait: None }
+}

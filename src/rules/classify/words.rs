@@ -1,0 +1,185 @@
+//! Words by which providers say "enough". Patterns over kinds of wording, not the literals of one provider (A15: a detector by
+//! equality stops working when the provider re-words). Recipes add their own; these work without one. Must not know a status.
+
+use regex::{Regex, RegexBuilder};
+
+/// Texts are looked at up to here; a sentence that says "enough" says it soon. Bytes.
+const LOOKED_AT: usize = 4096;
+
+/// Of a page in a 2xx only the beginning speaks for the whole. Characters.
+const SENTENCE: usize = 600;
+
+/// A wording that can hardly mean anything but a limit: believed whatever the status (`VENDORS` section 1 has the forms).
+const SURE: &str = r"(?x)
+    rate[\s_-]*limit | throttl | quotas?(\b|_|exceed) 
+  | too[\s_-]*many[\s_-]*(\w+[\s_-]+){0,2}(request|call|quer|attempt|connection|hit|poll|login)
+  | (limit|allowance|allotment|usage|maximum)s?\b [^.\n]{0,60} \b(exceeded|reached|hit|exhausted|used\s+up)\b
+  | \b(exceed(s|ed|ing)?|reach(ed|ing)?|hit(ting)?|exhausted|used\s+up|over|surpassed)\b [^.\n]{0,60}
+      \b(limits?|quota|allowance|allotment|number\s+of\s+\w*\s?(requests|calls))\b
+  | \b(requests|calls|queries)\b [^.\n]{0,40} \bexceeded\b
+  | (exceeded|over|reached)[_-]+(\w+_)?limit | limit[_-]+(exceeded|reached)
+  | (call|request|polling|query)[\s_-]*(frequency|volume|limit|rate)\b
+  | \b(max(imum)?|only|at\s+most|more\s+than|up\s+to|limited\s+to)\.?\s+(of\s+)?\d+\s+(\w+\s+){0,2}(requests?|calls?|quer(y|ies)|polls?)\b
+  | \bmax\w*\s+(allowed\s+)?(number\s+of\s+)?(requests|calls|queries)\b
+  | \b\d+\s*(\w+\s+)?(requests?|calls?|queries|polls)\s*(are\s+allowed\s*)?(per|every|in|within|each|/)\s*(the\s+)?(last\s+)?(\d|sec|min|hour|day|month)
+  | \b(no|zero|0)\s+(more\s+)?(requests|calls|credits|points)\s+(left|remaining)\b
+  | too\s+(frequent|often|fast|quickly) | slow[\s_-]*down | temporar(y|il)\w*\s+(ban|block|lock|restrict)\w* | locked\s+out
+  | \b(wait|retry|try\s+again)\b [^.\n]{0,40} \b\d+\s*(s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b
+";
+
+/// A wording that makes a 401 or 403 a question of how much instead of who (A5): never a reason to reject a credential.
+const LIKELY: &str = r"\b(limit(s|ed|er|ing)?|quotas?|throttl\w*|too[\s_-]*many|exceed\w*|rate|usage|frequen\w*|volume|overage)\b|rate_?limit|quota";
+
+/// The compiled patterns.
+#[derive(Debug)]
+pub(super) struct Words {
+    sure: Regex,
+    likely: Regex,
+    tags: Regex,
+}
+
+impl Words {
+    pub(super) fn compile() -> Result<Words, String> {
+        let regex = |pattern: &str| {
+            RegexBuilder::new(pattern).case_insensitive(true).build().map_err(|e| format!("built-in pattern: {e}"))
+        };
+        Ok(Words {
+            sure: regex(SURE)?,
+            likely: regex(LIKELY)?,
+            tags: regex(r"(?s)<!--.*?-->|<(script|style|svg)\b.*?</(script|style|svg)\s*>|<[^>]*>")?,
+        })
+    }
+
+    /// Reads like a limit, whatever the status.
+    pub(super) fn surely_limit(&self, text: &str) -> bool {
+        self.sure.is_match(cut(text, LOOKED_AT))
+    }
+
+    /// Reads like a limit in the mouth of a 401 or 403.
+    pub(super) fn likely_limit(&self, text: &str) -> bool {
+        let text = cut(text, LOOKED_AT);
+        self.likely.is_match(text) || self.sure.is_match(text)
+    }
+
+    /// What a person would read of a body that is not JSON: without markup, from its beginning.
+    pub(super) fn plain(&self, body: &str) -> String {
+        let body = cut(body, 16 * LOOKED_AT);
+        if !body.trim_start().starts_with('<') {
+            return body.chars().take(SENTENCE).collect();
+        }
+        self.tags
+            .replace_all(body, " ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .take(SENTENCE)
+            .collect()
+    }
+}
+
+/// At most `bytes` of a text, cut between characters.
+fn cut(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> Words {
+        Words::compile().unwrap()
+    }
+
+    #[test]
+    fn the_wordings_of_real_providers_read_like_limits() {
+        let said = [
+            "Too Many Requests",
+            "too_many_requests",
+            "You have exceeded the maximum number of requests in a 5 minute period.",
+            "Only 5 requests are allowed every 5 minutes, please wait before you try again.",
+            "API rate limit exceeded",
+            "You have exceeded a secondary rate limit",
+            "RATE_LIMIT_EXCEEDED",
+            "rateLimitExceeded",
+            "You are being rate limited.",
+            "Max calls per sec rate limit reached (5/sec)",
+            "Max rate limit reached",
+            "Max daily rate limit reached. 100000 calls per day",
+            "Requests reached the daily limit",
+            "API token limit exceeded",
+            "Limit Exceeded",
+            "EXCEEDED_LIMIT",
+            "OVER_QUERY_LIMIT",
+            "OVER_DAILY_LIMIT",
+            "TotalRequests Limit exceeded.",
+            "Out of call volume quota. Quota will be replenished in 00:46:40.",
+            "Thank you for using Alpha Vantage! Our standard API call frequency is 5 calls per minute and 500 calls per day.",
+            "We have detected your API key and our standard API rate limit is 25 requests per day.",
+            "Throttled",
+            "insufficient_quota",
+            "RESOURCE_EXHAUSTED: Quota exceeded for quota metric",
+            "User usage reached",
+            "Maximum api usage reached",
+            "Max allowed requests per minute from each unique IP is 400",
+            "3500 daily call limit",
+            "Access denied because of exceeding access rate",
+            "Retry in 37829 seconds",
+            "Please slow down",
+            "Your account is temporarily blocked due to exceeding of requests limitation",
+            "Number of allowed API requests per minute exceeded",
+            "You have reached your pull rate limit.",
+            "You have been locked out",
+            "Requests are too frequent",
+        ];
+        let words = words();
+        for text in said {
+            assert!(words.likely_limit(text), "not even likely: {text}");
+            assert!(words.surely_limit(text) || text.contains("access rate"), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_troubles_do_not() {
+        let said = [
+            "API key not valid",
+            "Invalid API key. Please see https://example.test/faq#error401 for more info.",
+            "Unauthorized",
+            "Access denied",
+            "The parameter `limit` must be below 100",
+            "Service temporarily unavailable, try again later",
+            "Internal error, please retry",
+            "No zone of that name",
+            "Device is offline",
+            "Maintenance from 10:00 to 12:00",
+            "query timed out",
+            "unlimited plan",
+            "the zone hit the wall",
+            "",
+        ];
+        let words = words();
+        for text in said {
+            assert!(!words.surely_limit(text), "{text}");
+        }
+        for text in &said[..4] {
+            assert!(!words.likely_limit(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_read_without_its_markup() {
+        let page = "<!DOCTYPE html><html><head><title>Error 1015</title><style>.quota{}</style></head>\
+            <body><!-- rate limit --><script>var throttle = 1;</script><h1>You are being\n held up</h1></body></html>";
+        assert_eq!(words().plain(page), "Error 1015 You are being held up");
+        assert!(!words().surely_limit(&words().plain(page)));
+        assert_eq!(words().plain("plain & simple"), "plain & simple");
+    }
+
+    #[test]
+    fn long_and_odd_texts_are_cut_between_characters() {
+        let words = words();
+        assert!(!words.surely_limit(&"ä".repeat(10_000)));
+        assert_eq!(words.plain(&"ä".repeat(100_000)).chars().count(), SENTENCE);
+        assert!(!words.plain(&format!("<{}", "<".repeat(100_000))).is_empty());
+    }
+}
