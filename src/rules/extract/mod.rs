@@ -4,6 +4,8 @@
 mod digest;
 pub(crate) mod path;
 #[cfg(test)]
+mod recipe_tests;
+#[cfg(test)]
 mod tests;
 mod value;
 
