@@ -45,7 +45,7 @@ pub struct TargetState {
     pub fingerprint: [u8; 16],
     /// Present items.
     pub item_count: u64,
-    /// The next `HistoryEntry::seq`.
+    /// The next `HistoryEntry::seq`; numbers begin at 1.
     pub next_seq: u64,
     /// Validators of the last good answer, sent back to ask cheaply (RFC 9110 section 13).
     pub etag: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::core::{Conn, Core};
 use super::fetch::{Done, Round, Stopped, fetch};
-use crate::domain::connection::{Breaker, ConnectionState};
+use crate::domain::connection::ConnectionState;
 use crate::domain::ids::Caller;
 use crate::domain::outcome::Outcome;
 use crate::domain::target::Phase;
@@ -70,10 +70,8 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, first: S
     let due = state.next_poll_at.unwrap_or(first);
     let mut until = now.steady + now.until(due);
     until = until.max(hold.unwrap_or_default());
-    if let Breaker::Open { until: closed_until, .. } = state.breaker
-        && !breaker::allows(&state.breaker, now)
-    {
-        until = until.max(closed_until);
+    if !breaker::allows(&state.breaker, now) {
+        until = until.max(breaker::not_before(&state.breaker));
     }
     if until > now.steady { Step::SleepUntil(until) } else { Step::Poll(Round { due, began: now.stamp() }) }
 }
@@ -143,6 +141,7 @@ async fn pause(core: &Core, why: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::connection::Breaker;
     use crate::domain::time::ClockTrust;
 
     fn now(ms: u64) -> Now {

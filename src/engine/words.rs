@@ -8,6 +8,7 @@ use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::state::State;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Span, Steady, Wall};
+use crate::rules::classify;
 use jiff::tz::TimeZone;
 use std::sync::OnceLock;
 
@@ -46,21 +47,7 @@ fn ceil(span: Span) -> Span {
 
 pub fn reason(outcome: Outcome, status: Option<u16>, detail: &str) -> String {
     let code = status.map(|s| format!(" ({s})")).unwrap_or_default();
-    let why = match outcome {
-        Outcome::Limited => "rate limited",
-        Outcome::CredentialRejected => "credential rejected",
-        Outcome::Overloaded => "the provider is in trouble",
-        Outcome::Gone => "gone for good",
-        Outcome::NotReady => "not ready yet",
-        Outcome::Unexpected => "an answer that is not data",
-        Outcome::TimedOut => "no complete answer in time",
-        Outcome::Dropped => "the connection broke off",
-        Outcome::Unreachable => "the provider could not be reached",
-        Outcome::TooLarge => "an answer above the size limit",
-        Outcome::Undecodable => "an answer that could not be decoded",
-        Outcome::RedirectRefused => "a redirect away from the provider's host",
-        Outcome::Redirected | Outcome::Lost | Outcome::Data | Outcome::NotModified => outcome.word(),
-    };
+    let why = classify::in_words(outcome);
     if detail.is_empty() { format!("{why}{code}") } else { format!("{why}{code}: {detail}") }
 }
 

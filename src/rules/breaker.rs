@@ -2,7 +2,7 @@
 //! the budget's business. Must not know what a failure is; `classify` and the engine say so.
 
 use crate::domain::connection::Breaker;
-use crate::domain::time::{Now, Span};
+use crate::domain::time::{Now, Span, Steady};
 
 /// Failures in a row that open it.
 pub const THRESHOLD: u32 = 6;
@@ -20,6 +20,15 @@ pub fn allows(breaker: &Breaker, now: &Now) -> bool {
         Breaker::Closed => true,
         Breaker::Open { until, .. } => now.steady >= *until,
         Breaker::HalfOpen { since } => now.age_of(*since) >= PROBE_LOST_AFTER,
+    }
+}
+
+/// No call before this.
+pub fn not_before(breaker: &Breaker) -> Steady {
+    match breaker {
+        Breaker::Closed => Steady(0),
+        Breaker::Open { until, .. } => *until,
+        Breaker::HalfOpen { since } => since.steady + PROBE_LOST_AFTER,
     }
 }
 
@@ -54,7 +63,7 @@ pub fn on_failure(breaker: Breaker, failures: u32, pause: Span, now: &Now) -> Br
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::time::{ClockTrust, Stamp, Steady};
+    use crate::domain::time::{ClockTrust, Stamp};
 
     fn at(s: u64) -> Now {
         Now { steady: Steady(s * 1000), era: 1, trust: ClockTrust::Trusted, offsets: vec![1_700_000_000_000] }

@@ -81,7 +81,8 @@ impl Round {
             arrived_at,
             last_seen: state.as_of,
             generation: state.generation + 1,
-            next_seq: state.next_seq,
+            // Numbers begin at 1, so that "after 0" is "from the beginning".
+            next_seq: state.next_seq.max(1),
             present: HashMap::new(),
             put: Vec::new(),
             history: Vec::new(),

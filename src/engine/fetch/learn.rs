@@ -224,11 +224,10 @@ fn content(
         (Outcome::NotModified, _) => Ok((verdict, Content::Confirmed)),
         (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.arrived_at) {
             Err(sentence) => Ok((unexpected("shape of the answer", sentence), Content::Kept)),
-            Ok(seen) if suddenly_empty(before, &seen) => {
-                let said = format!("the answer has no items; there were {}", before.item_count);
-                Ok((unexpected(SUDDEN_EMPTINESS, said), Content::Kept))
-            }
             Ok(seen) => {
+                if let Some(reason) = reconcile::doubt(before, &seen) {
+                    return Ok((unexpected(reason, reason.to_owned()), Content::Kept));
+                }
                 let old = core.store.items(&target.key)?;
                 let result = reconcile::reconcile(before, &old, seen, reply.arrived_at);
                 Ok((verdict, Content::Replaced(Box::new(result))))
@@ -237,13 +236,6 @@ fn content(
         (Outcome::Data, None) => Ok((unexpected("empty answer", "an empty answer".to_owned()), Content::Kept)),
         _ => Ok((verdict, Content::Kept)),
     }
-}
-
-const SUDDEN_EMPTINESS: &str = "sudden emptiness, until it is said twice";
-
-fn suddenly_empty(before: &TargetState, seen: &[Sighting]) -> bool {
-    let said_before = before.trouble.as_ref().is_some_and(|t| t.reason == SUDDEN_EMPTINESS);
-    seen.is_empty() && before.item_count > 0 && !said_before
 }
 
 struct Learned {
@@ -312,7 +304,7 @@ fn with_validators(state: TargetState, before: &TargetState, reply: &Reply) -> T
 fn trouble(before: Option<&Trouble>, after: &Consequences, reply: &Reply) -> Trouble {
     let verdict = &after.verdict;
     let reason = match verdict.rule.as_str() {
-        SUDDEN_EMPTINESS => SUDDEN_EMPTINESS.to_owned(),
+        reconcile::SUDDENLY_EMPTY => reconcile::SUDDENLY_EMPTY.to_owned(),
         _ => words::reason(verdict.outcome, after.status, &reply.detail),
     };
     Trouble {

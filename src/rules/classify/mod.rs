@@ -48,6 +48,7 @@ pub const fn in_words(outcome: Outcome) -> &'static str {
         Outcome::Unreachable => "unreachable",
         Outcome::TooLarge => "answer too large",
         Outcome::Undecodable => "answer could not be decoded",
+        Outcome::Redirected => "redirected",
         Outcome::RedirectRefused => "redirect to another host refused",
         Outcome::Lost => "lost in a crash",
     }

@@ -73,7 +73,7 @@ fn outcome(outcome: Option<Outcome>) -> Result<Outcome, String> {
         Some(o @ (Data | NotModified | Limited | CredentialRejected | Overloaded | NotReady | Gone | Unexpected)) => {
             Ok(o)
         }
-        Some(o @ (TimedOut | Dropped | Unreachable | TooLarge | Undecodable | RedirectRefused | Lost)) => {
+        Some(o @ (TimedOut | Dropped | Unreachable | TooLarge | Undecodable | Redirected | RedirectRefused | Lost)) => {
             Err(format!("an answer cannot be `{o}`"))
         }
     }
