@@ -1,5 +1,39 @@
 //! The only room that knows redb. One file, one writer, snapshot readers.
+//!
+//! The way of a write: a method here -> `queue` -> `write` (a batch, one commit) -> the disk -> the answer.
+//! The way of a read: `core` (a snapshot with the lazy rows over it) -> `read` -> `records`. `tables` has the whole key
+//! space on one page; `open`, `migrate` and `backup` are about the file as a file.
 
+mod backup;
+mod books;
+mod codec;
+mod core;
+mod files;
+mod header;
+mod migrate;
+mod open;
+mod purge;
+mod queue;
+mod read;
+mod records;
+mod rows;
+mod sentences;
+mod survey;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod work;
+mod write;
+
+pub use backup::verify;
+
+use self::core::Core;
+use self::open::{How, Place};
+use self::queue::Queue;
+use self::read::Snapshot;
+use self::sentences::Doing;
+use self::work::{Prepared, Work};
+use self::write::Writing;
 use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution};
 use crate::domain::connection::{ConnectionState, Hold};
@@ -9,12 +43,14 @@ use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::limit::Limit;
 use crate::domain::target::TargetState;
-use crate::domain::time::{Now, Stamp};
+use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::{Permit, Refusal, Request, Usage};
+use redb::ReadableDatabase;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Every failure is a sentence that says what to do. Nothing was destroyed.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     #[error("{0}")]
     Locked(String),
@@ -28,6 +64,19 @@ pub enum StoreError {
     Io(String),
     #[error("the store is closed")]
     Closed,
+}
+
+impl StoreError {
+    fn map(self, change: impl FnOnce(String) -> String) -> StoreError {
+        match self {
+            StoreError::Locked(s) => StoreError::Locked(change(s)),
+            StoreError::Newer(s) => StoreError::Newer(change(s)),
+            StoreError::Corrupt(s) => StoreError::Corrupt(change(s)),
+            StoreError::Full(s) => StoreError::Full(change(s)),
+            StoreError::Io(s) => StoreError::Io(change(s)),
+            StoreError::Closed => StoreError::Closed,
+        }
+    }
 }
 
 /// Where the writer works.
@@ -111,138 +160,232 @@ pub struct Admission {
     pub with: Box<dyn FnOnce(ChargeId) -> Vec<Write> + Send>,
 }
 
-/// Cheap to clone.
+/// The longest that a lazy write waits for the disk while nothing else is written.
+pub const LAZY_MAX: Span = Span::from_secs(60);
+
+/// Cheap to clone. Dropping the last clone without [`Store::close`] is a crash: lazy writes are lost.
 #[derive(Clone)]
-pub struct Store {}
+pub struct Store {
+    queue: Arc<Queue>,
+}
 
 impl Store {
-    pub fn open(_path: &Path, _options: Options) -> Result<(Store, Opening), StoreError> {
-        todo!()
+    /// Opens the file, or makes it (mode 0600) if there is none. Blocks: checks every page of a file below 200 MB, and of
+    /// any file that was not closed.
+    pub fn open(path: &Path, options: Options) -> Result<(Store, Opening), StoreError> {
+        Store::start(Place::File(path.to_owned()), options)
     }
-    /// On any redb storage: for the simulator's crashing disk.
-    pub fn open_backend(
-        _backend: impl redb::StorageBackend,
-        _options: Options,
-    ) -> Result<(Store, Opening), StoreError> {
-        todo!()
+
+    /// On any redb storage: for the simulator's crashing disk. Its `close` is called once, when the store is closed or
+    /// dropped.
+    pub fn open_backend(backend: impl redb::StorageBackend, options: Options) -> Result<(Store, Opening), StoreError> {
+        Store::start(Place::Backend(Arc::new(backend)), options)
     }
-    /// Flushes the lazy lane, closes the file cleanly. Later calls answer `Closed`.
+
+    fn start(place: Place, options: Options) -> Result<(Store, Opening), StoreError> {
+        let installation = new_installation(options.writer)?;
+        let how = How { cache_bytes: options.cache_bytes, installation: Some(installation) };
+        let found = open::open(&place, how)?;
+        let name = place.to_string();
+        let (opening, writing) = {
+            let txn = found.live.db.begin_read().map_err(|e| sentences::explain(&name, Doing::Reading, e))?;
+            let snapshot = Snapshot::new(&name, txn, Arc::default());
+            let opening = Opening {
+                created: found.created,
+                repaired: found.repaired,
+                mark: survey::mark(&snapshot)?,
+                high_water: survey::high_water(&snapshot)?,
+                installation: survey::installation(&snapshot)?,
+            };
+            (opening, Writing::new(&snapshot)?)
+        };
+        let threaded = options.writer == Writer::Thread;
+        let core = Arc::new(Core::new(place, options, found.live, writing));
+        let queue = if threaded { Queue::threaded(core)? } else { Queue::inline(core) };
+        Ok((Store { queue: Arc::new(queue) }, opening))
+    }
+
+    fn core(&self) -> &Arc<Core> {
+        self.queue.core()
+    }
+
+    /// Flushes the lazy lane, closes the file cleanly. Later calls answer `Closed`. Blocks for a commit.
     pub fn close(&self) -> Result<(), StoreError> {
-        todo!()
+        if !self.core().begin_close() {
+            return Err(StoreError::Closed);
+        }
+        self.queue.stop();
+        let flushed = self.core().writing().finish(self.core());
+        flushed.and(self.core().close())
     }
 
     // writes
+
     /// Declares the limits of a credential; reads its charges back. Call before the first `admit`, again when limits change.
-    pub fn install_budget(&self, _credential: CredentialId, _limits: Vec<Limit>, _now: &Now) -> Result<(), StoreError> {
-        todo!()
+    /// Charges that an earlier run left pending and whose deadline has passed become durably [`Outcome::Lost`] and posted.
+    /// Blocks, and for a commit if there are such charges.
+    ///
+    /// [`Outcome::Lost`]: crate::domain::outcome::Outcome::Lost
+    pub fn install_budget(&self, credential: CredentialId, limits: Vec<Limit>, now: &Now) -> Result<(), StoreError> {
+        if self.core().is_closed() {
+            return Err(StoreError::Closed);
+        }
+        self.core().writing().install(self.core(), credential, limits, now)
     }
-    pub async fn admit(&self, _admission: Admission) -> Result<Result<Permit, Refusal>, StoreError> {
-        todo!()
+
+    /// Charges without a resolution, oldest first: requests in flight, and those of an earlier run whose deadline is still
+    /// to come. The engine settles the latter.
+    pub fn pending_charges(&self) -> Result<Vec<Charge>, StoreError> {
+        self.core().read(books::pending)
     }
-    /// Returns the events with their numbers, after they are durable (in the lazy lane: `events` must be empty).
-    pub async fn commit(&self, _commit: Commit) -> Result<Vec<Event>, StoreError> {
-        todo!()
+
+    /// Write 1. The permit is made after its charge is on the disk.
+    pub async fn admit(&self, admission: Admission) -> Result<Result<Permit, Refusal>, StoreError> {
+        self.queue.submit(|reply| Work::Admit(admission, reply)).await
     }
-    /// Creates a job with the next number unless `idempotency_key` names one already: then that one is returned, `false`.
-    pub async fn create_job(&self, _job: Job, _event: NewEvent) -> Result<(Job, bool, Vec<Event>), StoreError> {
-        todo!()
+
+    /// Returns the events with their numbers, after they are durable (in the lazy lane: `events` must be empty; a commit
+    /// with events takes the durable lane). A charge that has a resolution already keeps it.
+    pub async fn commit(&self, commit: Commit) -> Result<Vec<Event>, StoreError> {
+        let prepared = Prepared::new(commit)?;
+        self.queue.submit(|reply| Work::Commit(prepared, reply)).await
     }
+
+    /// Creates a job with the next number unless `idempotency_key` names one of its connection already: then that one is
+    /// returned, `false`, and no event.
+    pub async fn create_job(&self, job: Job, event: NewEvent) -> Result<(Job, bool, Vec<Event>), StoreError> {
+        self.queue.submit(|reply| Work::Job(Box::new(job), event, reply)).await
+    }
+
     /// Creates a token with the next number.
-    pub async fn create_token(&self, _token: TokenRecord) -> Result<TokenRecord, StoreError> {
-        todo!()
+    pub async fn create_token(&self, token: TokenRecord) -> Result<TokenRecord, StoreError> {
+        self.queue.submit(|reply| Work::Token(Box::new(token), reply)).await
     }
 
     // what the ledgers say (memory)
-    pub fn usage(&self, _credential: CredentialId, _now: &Now, _endpoints: &[Endpoint]) -> Vec<Usage> {
-        todo!()
+
+    /// Empty where no budget is installed.
+    pub fn usage(&self, credential: CredentialId, now: &Now, endpoints: &[Endpoint]) -> Vec<Usage> {
+        self.core().books().get(&credential).map(|a| a.ledger.usage(now, endpoints)).unwrap_or_default()
     }
+
+    /// As `admit` would decide now, without taking anything. Where no budget is installed nothing ever fits.
     pub fn would_admit(
         &self,
-        _credential: CredentialId,
-        _now: &Now,
-        _ask: &crate::domain::connection::Ask,
+        credential: CredentialId,
+        now: &Now,
+        ask: &crate::domain::connection::Ask,
     ) -> Result<(), Refusal> {
-        todo!()
+        match self.core().books().get(&credential) {
+            Some(account) => account.ledger.would_admit(now, ask),
+            None => Err(Refusal::NeverFits { limit: "no budget is installed".to_owned() }),
+        }
     }
-    pub fn hold(&self, _credential: CredentialId) -> Option<Hold> {
-        todo!()
+
+    pub fn hold(&self, credential: CredentialId) -> Option<Hold> {
+        self.core().books().get(&credential).and_then(|a| a.ledger.hold().cloned())
     }
 
     // reads: one snapshot each, lazy writes included
-    pub fn connection(&self, _key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
-        todo!()
+
+    pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
+        self.core().read(|s| s.connection(key))
     }
-    pub fn target(&self, _key: &TargetKey) -> Result<Option<TargetState>, StoreError> {
-        todo!()
+
+    pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {
+        self.core().read(|s| s.target(key))
     }
+
     /// Every item, removed ones too, in key order.
-    pub fn items(&self, _key: &TargetKey) -> Result<Vec<Item>, StoreError> {
-        todo!()
+    pub fn items(&self, key: &TargetKey) -> Result<Vec<Item>, StoreError> {
+        self.core().read(|s| s.items(key))
     }
+
     /// seq > after, oldest first; `None`: the newest `limit`, oldest first.
-    pub fn history(
-        &self,
-        _key: &TargetKey,
-        _after: Option<u64>,
-        _limit: usize,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
-        todo!()
+    pub fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
+        self.core().read(|s| s.history(key, after, limit))
     }
+
+    /// id > after, oldest first; `None`: the newest `limit`, oldest first.
     pub fn charges(
         &self,
-        _connection: &ConnectionKey,
-        _after: Option<ChargeId>,
-        _limit: usize,
+        connection: &ConnectionKey,
+        after: Option<ChargeId>,
+        limit: usize,
     ) -> Result<Vec<Charge>, StoreError> {
-        todo!()
+        self.core().read(|s| s.charges(connection, after, limit))
     }
+
     /// Charges of the connection reserved at or after `from`, oldest first.
-    pub fn charges_since(&self, _connection: &ConnectionKey, _from: Stamp) -> Result<Vec<Charge>, StoreError> {
-        todo!()
+    pub fn charges_since(&self, connection: &ConnectionKey, from: Stamp) -> Result<Vec<Charge>, StoreError> {
+        self.core().read(|s| s.charges_since(connection, from))
     }
-    pub fn pending_charges(&self) -> Result<Vec<Charge>, StoreError> {
-        todo!()
+
+    pub fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
+        self.core().read(|s| s.job(id))
     }
-    pub fn job(&self, _id: JobId) -> Result<Option<Job>, StoreError> {
-        todo!()
-    }
+
     /// Newest first.
-    pub fn jobs(&self, _connection: &ConnectionKey, _limit: usize) -> Result<Vec<Job>, StoreError> {
-        todo!()
+    pub fn jobs(&self, connection: &ConnectionKey, limit: usize) -> Result<Vec<Job>, StoreError> {
+        self.core().read(|s| s.jobs(connection, limit))
     }
+
     /// Jobs that are not final, oldest first, over all connections.
     pub fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
-        todo!()
+        self.core().read(|s| s.open_jobs())
     }
-    pub fn events_after(&self, _after: EventId, _limit: usize) -> Result<Vec<Event>, StoreError> {
-        todo!()
+
+    pub fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.core().read(|s| s.events_after(after, limit))
     }
+
     /// Newest first.
-    pub fn events_newest(&self, _connection: Option<&ConnectionKey>, _limit: usize) -> Result<Vec<Event>, StoreError> {
-        todo!()
+    pub fn events_newest(&self, connection: Option<&ConnectionKey>, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.core().read(|s| s.events_newest(connection, limit))
     }
+
+    /// Of the newest durable event; 0 before the first.
     pub fn last_event_id(&self) -> EventId {
-        todo!()
+        EventId(self.core().last_event())
     }
+
     pub fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
-        todo!()
+        self.core().read(|s| s.tokens())
     }
 
     // the file
+
     /// Sentence about the writer: `Err` once a write failed, until it works again.
     pub fn health(&self) -> Result<(), StoreError> {
-        todo!()
+        self.core().health()
     }
+
     pub fn file_bytes(&self) -> u64 {
-        todo!()
+        self.core().file_bytes()
     }
+
     /// Copies the file while it is in use, verifies the copy, gives it its name. Returns a sentence with size and as-of.
-    pub async fn backup(&self, _destination: &Path) -> Result<String, StoreError> {
-        todo!()
+    /// Never replaces a file that is there.
+    pub async fn backup(&self, destination: &Path) -> Result<String, StoreError> {
+        // What is lazy belongs into the backup; if the disk is full, the backup is still wanted.
+        let _ = self.queue.submit(Work::Flush).await;
+        let (core, destination) = (Arc::clone(self.core()), destination.to_owned());
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) if core.options().writer == Writer::Thread => {
+                let copying = runtime.spawn_blocking(move || backup::backup(&core, &destination)).await;
+                copying.unwrap_or_else(|e| Err(StoreError::Io(format!("the backup did not end ({e})"))))
+            }
+            _ => backup::backup(&core, &destination),
+        }
     }
 }
 
-/// Opens a copy of `path` in a temporary folder, checks every page and record, and says what is in it. The file itself is not touched.
-pub fn verify(_path: &Path) -> Result<String, StoreError> {
-    todo!()
+/// Random; in the simulator's writer the same every time, so that a run can be repeated.
+fn new_installation(writer: Writer) -> Result<[u8; 32], StoreError> {
+    let mut key = [0x5A; 32];
+    if writer == Writer::Thread {
+        getrandom::fill(&mut key)
+            .map_err(|e| StoreError::Io(format!("the system has no random numbers for a new installation ({e})")))?;
+    }
+    Ok(key)
 }

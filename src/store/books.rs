@@ -1,0 +1,155 @@
+//! The ledgers of all credentials in memory, and how they are read back from the file. Decides nothing: the rules do.
+
+use super::StoreError;
+use super::read::{ALL, Order, Snapshot, is_before, numbered};
+use super::records;
+use super::rows::Row;
+use super::sentences;
+use super::tables::{self, Table};
+use crate::domain::charge::{Charge, Resolution, Settlement};
+use crate::domain::connection::Hold;
+use crate::domain::ids::{ChargeId, CredentialId};
+use crate::domain::limit::Limit;
+use crate::domain::outcome::Outcome;
+use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::rules::budget::Ledger;
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+
+/// Requests that a crash left behind are looked for among the charges of the last two days before it.
+const LOOK_BACK: Span = Span::from_secs(48 * 3600);
+
+/// One credential: its limits and its ledger.
+pub(super) struct Account {
+    pub limits: Vec<Limit>,
+    pub ledger: Ledger,
+    /// The newest moment at which it was asked or installed.
+    pub latest: Now,
+}
+
+#[derive(Default)]
+pub(super) struct Books {
+    accounts: BTreeMap<CredentialId, Account>,
+}
+
+impl Books {
+    pub fn get(&self, credential: &CredentialId) -> Option<&Account> {
+        self.accounts.get(credential)
+    }
+    pub fn get_mut(&mut self, credential: &CredentialId) -> Option<&mut Account> {
+        self.accounts.get_mut(credential)
+    }
+    pub fn set(&mut self, credential: CredentialId, account: Account) {
+        self.accounts.insert(credential, account);
+    }
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&CredentialId, &mut Account)> {
+        self.accounts.iter_mut()
+    }
+}
+
+/// A ledger as the file has it, and the rows of the charges that a crash left pending and whose time is up.
+pub(super) struct ReadBack {
+    pub ledger: Ledger,
+    pub lost: Vec<Row>,
+}
+
+/// Reads the charges that the limits still count. Charges numbered below `crashed_below` belong to an earlier run: nobody
+/// waits for their answers any more, so once their deadline has passed they are resolved, as posted, for the provider
+/// may have counted them.
+pub(super) fn read_back(
+    snapshot: &Snapshot<'_>,
+    credential: CredentialId,
+    limits: &[Limit],
+    now: &Now,
+    crashed_below: u64,
+) -> Result<ReadBack, StoreError> {
+    let mut back = ReadBack { ledger: Ledger::new(credential, limits.to_vec()), lost: Vec::new() };
+    let horizon = Ledger::horizon(limits, now);
+    let first = first_since(snapshot, horizon.min(look_back_from(snapshot)?))?;
+    let range = tables::number(first);
+    snapshot.visit(Table::Charges, (Bound::Included(&range), Bound::Unbounded), Order::Forth, |key, value| {
+        if records::peek(value).is_some_and(|row| row.credential != credential) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut charge = records::charge_of(numbered(key)?, value)?;
+        if charge.credential != credential {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if charge.resolution.is_none() && charge.id.0 < crashed_below && charge.deadline <= now.steady {
+            charge.resolution = Some(lost(&charge));
+            back.lost.push(Row::put(Table::Charges, key, records::charge(&charge)?));
+        }
+        if charge.reserved_at.steady >= horizon || charge.resolution.is_none() {
+            back.ledger.restore(&charge);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    back.ledger.set_hold(snapshot.hold(&credential)?);
+    Ok(back)
+}
+
+/// Charges without a resolution, oldest first.
+pub(super) fn pending(snapshot: &Snapshot<'_>) -> Result<Vec<Charge>, StoreError> {
+    let first = first_since(snapshot, look_back_from(snapshot)?)?;
+    let range = tables::number(first);
+    let mut charges = Vec::new();
+    snapshot.visit(Table::Charges, (Bound::Included(&range), Bound::Unbounded), Order::Forth, |key, value| {
+        if records::peek(value).is_none_or(|row| row.pending) {
+            let charge = records::charge_of(numbered(key)?, value)?;
+            charges.extend(Some(charge).filter(|c| c.resolution.is_none()));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(charges)
+}
+
+fn look_back_from(snapshot: &Snapshot<'_>) -> Result<Steady, StoreError> {
+    let newest = snapshot.last_number(Table::Charges)?;
+    let reserved = snapshot.charge(ChargeId(newest))?.map(|c| c.reserved_at.steady).unwrap_or_default();
+    Ok(Steady(reserved.0.saturating_sub(LOOK_BACK.0)))
+}
+
+/// The first number from which on charges may have been reserved at or after `moment`.
+fn first_since(snapshot: &Snapshot<'_>, moment: Steady) -> Result<u64, StoreError> {
+    let mut first = 0;
+    snapshot.visit(Table::Charges, ALL, Order::Back, |key, value| {
+        if is_before(value, moment) {
+            return Ok(ControlFlow::Break(()));
+        }
+        first = numbered(key)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(first)
+}
+
+/// How a charge ends whose process died. The moment is its deadline: an answer cannot have been counted later.
+fn lost(charge: &Charge) -> Resolution {
+    let after = charge.deadline.since(charge.reserved_at.steady);
+    let at = Stamp { steady: charge.deadline, ..charge.reserved_at + after };
+    Resolution {
+        at,
+        settlement: Settlement::Posted,
+        outcome: Outcome::Lost,
+        status: None,
+        rule: "stopped before the answer".to_owned(),
+        said: None,
+    }
+}
+
+/// After a failed write a hold may stand in memory that the file does not have. It stays: a hold only slows.
+pub(super) fn longer(a: Option<Hold>, b: Option<Hold>) -> Option<Hold> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b.until > a.until { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The row of a charge with its resolution; `None` if it has one already: the first word stands.
+pub(super) fn resolved(mut charge: Charge, resolution: &Resolution) -> Result<Option<Row>, StoreError> {
+    if charge.resolution.is_some() {
+        return Ok(None);
+    }
+    charge.resolution = Some(resolution.clone());
+    let record = records::charge(&charge).map_err(|d| sentences::unwritable(Table::Charges, &d))?;
+    Ok(Some(Row::put(Table::Charges, tables::number(charge.id.0), record)))
+}

@@ -1,0 +1,291 @@
+//! What the writer and the readers share: the open file, the lazy lane, the ledgers, the pins. Knows how to get a
+//! snapshot and how to write rows; must not know what is written or when.
+
+use super::books::Books;
+use super::open::{self, How, Live, Place};
+use super::read::Snapshot;
+use super::rows::{Part, Rows};
+use super::sentences::{self, Doing};
+use super::tables::Table;
+use super::write::Writing;
+use super::{Options, StoreError};
+use redb::{Durability, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// Ticks that a pin is held: with a tick every 30 s a plain copy of the file that takes up to 120 s is whole.
+const PIN_TICKS: usize = 5;
+/// Growth of the file, since the oldest pin, at which the window is given up: pages that are pinned cannot be used again.
+const PIN_GROWTH: u64 = 64 << 20;
+
+/// A read transaction that keeps the pages of its moment from being used again, so that whoever copies the file finds
+/// them.
+struct Pin {
+    _txn: ReadTransaction,
+    bytes: u64,
+}
+
+pub(super) struct Core {
+    place: Place,
+    name: String,
+    options: Options,
+    live: RwLock<Option<Live>>,
+    /// Lazy rows: in force, not yet in the file. Readers look here first. Shared so that a reader takes it without copying.
+    lazy: RwLock<Arc<Rows>>,
+    pub books: Mutex<Books>,
+    writing: Mutex<Writing>,
+    trouble: Mutex<Option<StoreError>>,
+    pins: Mutex<VecDeque<Pin>>,
+    last_event: AtomicU64,
+    stopping: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl Core {
+    pub fn new(place: Place, options: Options, live: Live, writing: Writing) -> Core {
+        let core = Core {
+            name: place.to_string(),
+            place,
+            options,
+            live: RwLock::new(Some(live)),
+            lazy: RwLock::default(),
+            books: Mutex::default(),
+            last_event: AtomicU64::new(writing.last_event()),
+            writing: Mutex::new(writing),
+            trouble: Mutex::new(None),
+            pins: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        };
+        core.pin();
+        core
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The writer's own state: whoever holds it is the writer.
+    pub fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn health(&self) -> Result<(), StoreError> {
+        if self.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+    }
+
+    pub fn set_trouble(&self, trouble: Option<StoreError>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// The writer's thread ends with its batch.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub fn begin_stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Whether it was open until now.
+    pub fn begin_close(&self) -> bool {
+        self.begin_stop();
+        !self.closed.swap(true, Ordering::AcqRel)
+    }
+
+    pub fn last_event(&self) -> u64 {
+        self.last_event.load(Ordering::Acquire)
+    }
+
+    pub fn set_last_event(&self, id: u64) {
+        self.last_event.store(id, Ordering::Release);
+    }
+
+    pub fn file_bytes(&self) -> u64 {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().and_then(|l| l.disk.len().ok()).unwrap_or(0)
+    }
+
+    // reading
+
+    /// One moment of the file together with the lazy rows of that moment. (While a commit ends a reader may see its rows
+    /// a moment before the lazy rows that it superseded are gone: what it then shows looks older than it is, never newer.)
+    pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
+        let lazy = self.lazy.read().unwrap_or_else(PoisonError::into_inner);
+        let txn = self.begin_read()?;
+        Ok(Snapshot::new(&self.name, txn, Arc::clone(&lazy)))
+    }
+
+    /// A moment of the file that stays readable, also for a copy of the file, as long as it is held.
+    pub fn begin_read(&self) -> Result<ReadTransaction, StoreError> {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(live) = live.as_ref() else { return Err(self.why_not_open()) };
+        live.db.begin_read().map_err(|e| sentences::explain(&self.name, Doing::Reading, e))
+    }
+
+    /// The disk under the file, for a copy.
+    pub fn disk(&self) -> Result<Arc<dyn StorageBackend>, StoreError> {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().map(|l| Arc::clone(&l.disk)).ok_or_else(|| self.why_not_open())
+    }
+
+    fn why_not_open(&self) -> StoreError {
+        self.health().err().unwrap_or(StoreError::Closed)
+    }
+
+    /// Reads, and tells a panic over damaged pages as damage.
+    pub fn read<T>(&self, f: impl Fn(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        let once = || {
+            let read = || self.snapshot().and_then(|snapshot| f(&snapshot));
+            catch_unwind(AssertUnwindSafe(read))
+                .unwrap_or_else(|_| Err(sentences::corrupt(&self.name, "its pages contradict each other")))
+        };
+        match once() {
+            // The file was opened anew under this reader, after a write that failed.
+            Err(StoreError::Closed) if !self.is_closed() => once(),
+            result => result,
+        }
+    }
+
+    // the lazy lane; called by the writer only
+
+    pub fn lazy(&self) -> Arc<Rows> {
+        Arc::clone(&self.lazy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn change_lazy(&self, change: impl FnOnce(&mut Rows)) {
+        change(Arc::make_mut(&mut self.lazy.write().unwrap_or_else(PoisonError::into_inner)));
+    }
+
+    /// After they were written. Readers that hold the old ones keep them.
+    pub fn clear_lazy(&self) {
+        *self.lazy.write().unwrap_or_else(PoisonError::into_inner) = Arc::default();
+    }
+
+    // writing; called by the writer only
+
+    /// Writes the lazy rows and then `staged`, and returns when the disk has them.
+    pub fn write(&self, staged: &Rows) -> Result<(), StoreError> {
+        let lazy = self.lazy();
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(live) = live.as_ref() else { return Err(self.why_not_open()) };
+        let commit = || -> Result<(), redb::Error> {
+            let mut txn = live.db.begin_write()?;
+            txn.set_durability(Durability::Immediate)?;
+            for table in Table::ALL {
+                write_table(&txn, table, lazy.part(table), staged.part(table))?;
+            }
+            Ok(txn.commit()?)
+        };
+        commit().map_err(|e| sentences::explain(&self.name, Doing::Writing, e))
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Lets go of the file and opens it again: an error stays with a redb database for good.
+    pub fn reopen(&self) -> Result<(), StoreError> {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        *live = None;
+        let how = How { cache_bytes: self.options.cache_bytes, installation: None };
+        *live = Some(open::open(&self.place, how)?.live);
+        drop(live);
+        self.pin();
+        Ok(())
+    }
+
+    pub fn close(&self) -> Result<(), StoreError> {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let live = self.live.write().unwrap_or_else(PoisonError::into_inner).take();
+        let result = match live {
+            Some(live) => live.db.close().map_err(|e| sentences::explain(&self.name, Doing::Closing, e)),
+            None => Ok(()),
+        };
+        result.and(self.release_backend())
+    }
+
+    fn release_backend(&self) -> Result<(), StoreError> {
+        match &self.place {
+            Place::File(_) => Ok(()),
+            Place::Backend(disk) => disk.close().map_err(|e| sentences::explain_io(&self.name, Doing::Closing, &e)),
+        }
+    }
+
+    // the pins
+
+    /// Pins this moment and lets the oldest go. Called at open and with every tick.
+    pub fn pin(&self) {
+        if self.options.writer == super::Writer::Inline {
+            return;
+        }
+        let Ok(txn) = self.begin_read() else { return };
+        let bytes = self.file_bytes();
+        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
+        pins.push_back(Pin { _txn: txn, bytes });
+        while pins.len() > PIN_TICKS {
+            pins.pop_front();
+        }
+    }
+
+    /// Gives up the window for plain copies when keeping it makes the file grow too much.
+    pub fn unpin_if_grown(&self) {
+        let bytes = self.file_bytes();
+        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
+        let grown =
+            pins.front().is_some_and(|oldest| bytes > oldest.bytes.saturating_add(PIN_GROWTH.max(oldest.bytes / 2)));
+        if grown {
+            pins.clear();
+            drop(pins);
+            self.pin();
+        }
+    }
+}
+
+impl Drop for Core {
+    /// Without `close`: as a crash, the lazy rows are lost. The lock is given back.
+    fn drop(&mut self) {
+        if self.begin_close() {
+            let live = self.live.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+            drop(live);
+            // Nobody is left to be told.
+            let _ = self.release_backend();
+        }
+    }
+}
+
+fn write_table(txn: &WriteTransaction, table: Table, lazy: &Part, staged: &Part) -> Result<(), redb::Error> {
+    if lazy.is_empty() && staged.is_empty() {
+        return Ok(());
+    }
+    let mut open = txn.open_table(table.definition())?;
+    let older = lazy.iter().filter(|(key, _)| !staged.contains_key(*key));
+    for (key, value) in older.chain(staged) {
+        match value {
+            Some(value) => drop(open.insert(key.as_slice(), value.as_slice())?),
+            None => drop(open.remove(key.as_slice())?),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! Files as files: created private, copied with holes, given their name only when they are on the disk. Must not know
+//! what is in them.
+
+use redb::{BackendError, StorageBackend};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Bound;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const CHUNK: usize = 1 << 20;
+
+/// A new file that nobody else may read. Refuses an existing one.
+pub(super) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// The folder that a file is in; the current one for a bare name.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// `name.suffix` in the same folder, so that it can become `name` by a rename.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.{suffix}", std::process::id()));
+    folder_of(path).join(name)
+}
+
+/// Gives a finished file its name, for good. Never replaces another file: `AlreadyExists`.
+pub(super) fn publish(part: &Path, name: &Path) -> io::Result<()> {
+    File::open(part)?.sync_all()?;
+    match renameat_with(CWD, part, CWD, name, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        // A file system without that flag: the look before the rename has to do.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if !name.exists() => std::fs::rename(part, name)?,
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => return Err(io::ErrorKind::AlreadyExists.into()),
+        Err(other) => return Err(other.into()),
+    }
+    File::open(folder_of(name))?.sync_all()
+}
+
+/// Removes the file when it goes out of scope, unless it was published meanwhile.
+pub(super) struct Scratch(pub PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It is gone if it was renamed; a leftover is named so that it explains itself.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Something that can be read from front to back while somebody writes it.
+pub(super) trait Source {
+    fn length(&self) -> io::Result<u64>;
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
+}
+
+impl Source for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.read_exact_at(out, offset)
+    }
+}
+
+impl Source for Arc<dyn StorageBackend> {
+    fn length(&self) -> io::Result<u64> {
+        StorageBackend::len(&**self).map_err(io::Error::from)
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        StorageBackend::read(&**self, offset, out).map_err(io::Error::from)
+    }
+}
+
+/// Copies header first, front to back, which is what makes a copy of a live file whole. The length is taken after the
+/// header: whatever the header names was in the file by then. What is all zero stays a hole.
+pub(super) fn copy(source: &impl Source, to: &File) -> io::Result<u64> {
+    let mut buffer = vec![0; CHUNK];
+    let first = usize::try_from(source.length()?).unwrap_or(CHUNK).min(CHUNK);
+    source.read(0, &mut buffer[..first])?;
+    write_unless_zero(to, &buffer[..first], 0)?;
+    let (mut at, mut end) = (first as u64, source.length()?);
+    while at < end {
+        let n = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
+        match source.read(at, &mut buffer[..n]) {
+            Ok(()) => write_unless_zero(to, &buffer[..n], at)?,
+            Err(e) => {
+                // The file may have been cut meanwhile: only free pages go that way.
+                let now = source.length()?;
+                if now >= at + n as u64 {
+                    return Err(e);
+                }
+                end = now;
+                continue;
+            }
+        }
+        at += n as u64;
+    }
+    to.set_len(end.max(first as u64))?;
+    Ok(end)
+}
+
+fn write_unless_zero(to: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    if bytes.iter().all(|b| *b == 0) { Ok(()) } else { to.write_all_at(bytes, at) }
+}
+
+/// A disk that is lent to redb, so that it can be opened again after a failure, measured and copied.
+#[derive(Debug)]
+pub(super) struct Lent {
+    pub disk: Arc<dyn StorageBackend>,
+    /// Whether the end of the database is the end of the disk.
+    pub closes: bool,
+}
+
+impl StorageBackend for Lent {
+    fn len(&self) -> Result<u64, io::Error> {
+        self.disk.len()
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
+        self.disk.read(offset, out)
+    }
+    fn set_len(&self, len: u64) -> Result<(), io::Error> {
+        self.disk.set_len(len)
+    }
+    fn sync_data(&self) -> Result<(), io::Error> {
+        self.disk.sync_data()
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
+        self.disk.write(offset, data)
+    }
+    fn close(&self) -> Result<(), io::Error> {
+        if self.closes { self.disk.close() } else { Ok(()) }
+    }
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.disk.try_lock_range(start, end)
+    }
+    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.disk.try_lock_shared_range(start, end)
+    }
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.disk.lock_range(start, end)
+    }
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.disk.lock_shared_range(start, end)
+    }
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.disk.unlock_range(start, end)
+    }
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.disk.query_lock_range(start, end)
+    }
+}

@@ -1,0 +1,132 @@
+//! From an older file to the newest: an array of steps whose order is the version. A step runs in one transaction with
+//! the version that it leads to, so that a crash in between repeats it. Records are upgraded when read, not here; a
+//! step is for keys, for new tables and for what must be moved.
+
+use super::StoreError;
+use super::sentences::{self, Doing};
+use super::tables::{Table, meta, number, read_number};
+use redb::{Database, ReadTransaction, ReadableDatabase, TableError, WriteTransaction};
+
+type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
+
+/// Step `n` leads from format `n` to `n + 1`. Only ever added to.
+const STEPS: &[Step] = &[create_tables];
+
+/// The format that this binary writes, and the newest that it reads.
+pub(super) const FORMAT: u64 = STEPS.len() as u64;
+
+/// What a new file needs.
+pub(super) struct Fresh {
+    pub installation: [u8; 32],
+}
+
+/// The format of a file: `None` where there is no table at all.
+pub(super) fn format_of(place: &str, txn: &ReadTransaction) -> Result<Option<u64>, StoreError> {
+    let explain = |e: redb::Error| sentences::explain(place, Doing::Reading, e);
+    let table = match txn.open_table(Table::Meta.definition()) {
+        Ok(table) => table,
+        Err(TableError::TableDoesNotExist(_)) => {
+            let nothing = txn.list_tables().map_err(|e| explain(e.into()))?.next().is_none();
+            return if nothing { Ok(None) } else { Err(sentences::foreign(place)) };
+        }
+        Err(TableError::TableTypeMismatch { .. } | TableError::TypeDefinitionChanged { .. }) => {
+            return Err(sentences::foreign(place));
+        }
+        Err(e) => return Err(explain(e.into())),
+    };
+    let value = table.get(meta::FORMAT).map_err(|e| explain(e.into()))?;
+    match value.and_then(|v| read_number(v.value())) {
+        Some(found) if found > FORMAT => Err(sentences::newer(place, found, FORMAT)),
+        Some(found) => Ok(Some(found)),
+        None => Err(sentences::foreign(place)),
+    }
+}
+
+/// Brings the file to `FORMAT` and notes who writes it now. `fresh`: it may have no tables yet.
+pub(super) fn run(place: &str, db: &Database, fresh: Option<&Fresh>) -> Result<(), StoreError> {
+    let txn = db.begin_read().map_err(|e| sentences::explain(place, Doing::Reading, e))?;
+    let found = match (format_of(place, &txn)?, fresh) {
+        (Some(found), _) => found,
+        (None, Some(_)) => 0,
+        (None, None) => return Err(sentences::foreign(place)),
+    };
+    drop(txn);
+    let nothing_new = Fresh { installation: [0; 32] };
+    let fresh = fresh.unwrap_or(&nothing_new);
+    steps(db, found, fresh).map_err(|e| sentences::explain(place, Doing::Writing, e))
+}
+
+fn steps(db: &Database, found: u64, fresh: &Fresh) -> Result<(), redb::Error> {
+    for (step, version) in STEPS.iter().zip(1u64..).skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+        let txn = db.begin_write()?;
+        step(&txn, fresh)?;
+        txn.open_table(Table::Meta.definition())?.insert(meta::FORMAT, number(version).as_slice())?;
+        txn.commit()?;
+    }
+    note_writer(db)
+}
+
+/// A file must not be opened by an older redb than the one that wrote it: keep on record which that was.
+fn note_writer(db: &Database) -> Result<(), redb::Error> {
+    let writer = concat!("larder ", env!("CARGO_PKG_VERSION"), ", redb 4.6.0").as_bytes();
+    let noted = {
+        let table = db.begin_read()?.open_table(Table::Meta.definition())?;
+        table.get(meta::WRITTEN_BY)?.is_some_and(|v| v.value() == writer)
+    };
+    if !noted {
+        let txn = db.begin_write()?;
+        txn.open_table(Table::Meta.definition())?.insert(meta::WRITTEN_BY, writer)?;
+        txn.commit()?;
+    }
+    Ok(())
+}
+
+/// 0 to 1: every table, so that no reader meets a missing one, and the key of the installation.
+fn create_tables(txn: &WriteTransaction, fresh: &Fresh) -> Result<(), redb::Error> {
+    for table in Table::ALL {
+        txn.open_table(table.definition())?;
+    }
+    txn.open_table(Table::Meta.definition())?.insert(meta::INSTALLATION, fresh.installation.as_slice())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redb::backends::InMemoryBackend;
+
+    fn memory() -> Database {
+        Database::builder().create_with_backend(InMemoryBackend::new()).unwrap()
+    }
+
+    #[test]
+    fn an_empty_file_becomes_the_newest_format() {
+        let db = memory();
+        assert!(matches!(run("f", &db, None), Err(StoreError::Corrupt(_))), "never taken for new by itself");
+        run("f", &db, Some(&Fresh { installation: [7; 32] })).unwrap();
+        assert_eq!(format_of("f", &db.begin_read().unwrap()), Ok(Some(FORMAT)));
+        run("f", &db, None).unwrap();
+        let table = db.begin_read().unwrap().open_table(Table::Meta.definition()).unwrap();
+        assert_eq!(table.get(meta::INSTALLATION).unwrap().unwrap().value(), [7; 32]);
+    }
+
+    #[test]
+    fn a_newer_file_is_refused() {
+        let db = memory();
+        run("f", &db, Some(&Fresh { installation: [7; 32] })).unwrap();
+        let txn = db.begin_write().unwrap();
+        txn.open_table(Table::Meta.definition()).unwrap().insert(meta::FORMAT, number(FORMAT + 2).as_slice()).unwrap();
+        txn.commit().unwrap();
+        let Err(StoreError::Newer(sentence)) = run("f", &db, None) else { panic!("taken") };
+        assert!(sentence.contains("newer larder"), "{sentence}");
+    }
+
+    #[test]
+    fn a_redb_file_of_somebody_else_is_refused() {
+        let db = memory();
+        let txn = db.begin_write().unwrap();
+        txn.open_table(redb::TableDefinition::<&str, u64>::new("theirs")).unwrap();
+        txn.commit().unwrap();
+        assert!(matches!(run("f", &db, Some(&Fresh { installation: [7; 32] })), Err(StoreError::Corrupt(_))));
+    }
+}

@@ -1,0 +1,77 @@
+//! The purge: rows that nothing needs any more go a few at a time, in a commit that happens anyway.
+
+use super::StoreError;
+use super::core::Core;
+use super::read::{ALL, Order, Snapshot, is_before, numbered};
+use super::rows::Row;
+use super::tables::{self, Table};
+use super::write::Writing;
+use crate::domain::time::{Span, Steady};
+use crate::rules::budget::Ledger;
+use std::ops::{Bound, ControlFlow};
+
+/// Charges older than this go, unless a limit still counts them.
+const KEEP_CHARGES: Span = Span::from_secs(40 * 86_400);
+/// Events that stay.
+const KEEP_EVENTS: u64 = 100_000;
+/// The purge rides on every so many commits, or after so many charges, and takes so many rows at most: more than came.
+pub(super) const COMMITS: u32 = 64;
+const CHARGES: u64 = 2048;
+const ROWS: usize = 4096;
+
+impl Writing {
+    /// Deletes a bounded number of rows that nothing needs any more, in the commit that happens anyway.
+    pub(super) fn purge_now_and_then(&mut self, core: &Core) -> Result<(), StoreError> {
+        self.commits = self.commits.wrapping_add(1);
+        let many = self.next.charge.saturating_sub(self.purged_at_charge) >= CHARGES;
+        if !self.commits.is_multiple_of(COMMITS) && !many {
+            return Ok(());
+        }
+        self.purged_at_charge = self.next.charge;
+        let snapshot = core.snapshot()?;
+        if let Some(before) = self.charges_needed_from(core) {
+            self.purge_charges(&snapshot, before)?;
+        }
+        self.purge_events(&snapshot)
+    }
+
+    /// The moment before which no limit and no page needs a charge. Forgets in memory what no limit counts, by the way.
+    fn charges_needed_from(&self, core: &Core) -> Option<Steady> {
+        let now = self.latest.as_ref()?;
+        let mut from = Steady(now.steady.0.saturating_sub(KEEP_CHARGES.0));
+        for (_, account) in core.books().iter_mut() {
+            account.ledger.sweep(&account.latest);
+            from = from.min(Ledger::horizon(&account.limits, &account.latest));
+        }
+        Some(from)
+    }
+
+    /// The last charge stays whatever its age: the next number is counted from it.
+    fn purge_charges(&mut self, snapshot: &Snapshot<'_>, before: Steady) -> Result<(), StoreError> {
+        let last = tables::number(snapshot.last_number(Table::Charges)?);
+        let mut old = Vec::new();
+        snapshot.visit(Table::Charges, (Bound::Unbounded, Bound::Excluded(&last)), Order::Forth, |key, value| {
+            if old.len() >= ROWS || !is_before(value, before) {
+                return Ok(ControlFlow::Break(()));
+            }
+            old.push(Row::delete(Table::Charges, key));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        old.into_iter().for_each(|row| self.staged.set(row));
+        Ok(())
+    }
+
+    fn purge_events(&mut self, snapshot: &Snapshot<'_>) -> Result<(), StoreError> {
+        let first_kept = self.next.event.saturating_sub(KEEP_EVENTS);
+        let mut old = Vec::new();
+        snapshot.visit(Table::Events, ALL, Order::Forth, |key, _| {
+            if old.len() >= ROWS || numbered(key)? >= first_kept {
+                return Ok(ControlFlow::Break(()));
+            }
+            old.push(Row::delete(Table::Events, key));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        old.into_iter().for_each(|row| self.staged.set(row));
+        Ok(())
+    }
+}

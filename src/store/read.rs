@@ -1,0 +1,312 @@
+//! A snapshot: one moment of the file with the lazy rows over it, and the questions asked of it. Reads only. Never held
+//! across an await.
+
+use super::codec::Damaged;
+use super::records;
+use super::rows::Rows;
+use super::sentences::{self, Doing};
+use super::tables::{self, Table};
+use super::{StoreError, TokenRecord};
+use crate::domain::charge::Charge;
+use crate::domain::connection::{ConnectionState, Hold};
+use crate::domain::event::Event;
+use crate::domain::ids::*;
+use crate::domain::item::{HistoryEntry, Item};
+use crate::domain::job::Job;
+use crate::domain::target::TargetState;
+use crate::domain::time::{Span, Stamp, Steady};
+use redb::ReadTransaction;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+/// Charges are numbered by the writer but stamped by whoever asked: how far their stamps may be out of order.
+pub(super) const DISORDER: Span = Span::from_secs(600);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Forth,
+    Back,
+}
+
+pub(super) type Range<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+pub(super) const ALL: Range<'static> = (Bound::Unbounded, Bound::Unbounded);
+type Seen = Result<ControlFlow<()>, Damaged>;
+const ON: Seen = Ok(ControlFlow::Continue(()));
+
+pub(super) struct Snapshot<'a> {
+    name: &'a str,
+    txn: ReadTransaction,
+    lazy: Arc<Rows>,
+}
+
+impl<'a> Snapshot<'a> {
+    pub fn new(name: &'a str, txn: ReadTransaction, lazy: Arc<Rows>) -> Snapshot<'a> {
+        Snapshot { name, txn, lazy }
+    }
+
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    fn failed(&self, error: impl Into<redb::Error>) -> StoreError {
+        sentences::explain(self.name, Doing::Reading, error)
+    }
+
+    /// One row.
+    pub fn get<T>(
+        &self,
+        table: Table,
+        key: &[u8],
+        of: impl FnOnce(&[u8]) -> Result<T, Damaged>,
+    ) -> Result<Option<T>, StoreError> {
+        let read = |bytes: &[u8]| of(bytes).map_err(|d| sentences::unreadable(self.name, table, &d));
+        match self.lazy.get(table, key) {
+            Some(Some(value)) => read(value).map(Some),
+            Some(None) => Ok(None),
+            None => {
+                let open = self.txn.open_table(table.definition()).map_err(|e| self.failed(e))?;
+                let value = open.get(key).map_err(|e| self.failed(e))?;
+                value.map(|v| read(v.value())).transpose()
+            }
+        }
+    }
+
+    /// Shows the rows of a range, lazy ones in their place, until `see` breaks off.
+    pub fn visit(
+        &self,
+        table: Table,
+        range: Range<'_>,
+        order: Order,
+        mut see: impl FnMut(&[u8], &[u8]) -> Seen,
+    ) -> Result<(), StoreError> {
+        let mut see =
+            |key: &[u8], value: &[u8]| see(key, value).map_err(|d| sentences::unreadable(self.name, table, &d));
+        let open = self.txn.open_table(table.definition()).map_err(|e| self.failed(e))?;
+        let stored = open.range::<&[u8]>(range).map_err(|e| self.failed(e))?;
+        let lazy = self.lazy.part(table).range::<[u8], _>(range);
+        let (mut stored, lazy): (Box<dyn Iterator<Item = _>>, Box<dyn Iterator<Item = _>>) = match order {
+            Order::Forth => (Box::new(stored), Box::new(lazy)),
+            Order::Back => (Box::new(stored.rev()), Box::new(lazy.rev())),
+        };
+        let mut lazy = lazy.peekable();
+        let comes_first = |a: &[u8], b: &[u8]| if order == Order::Forth { a < b } else { a > b };
+        for row in &mut stored {
+            let (key, value) = row.map_err(|e| self.failed(e))?;
+            let key = key.value();
+            while let Some((early, late_word)) = lazy.next_if(|(k, _)| comes_first(k, key)) {
+                if let Some(value) = late_word
+                    && see(early, value)?.is_break()
+                {
+                    return Ok(());
+                }
+            }
+            let flow = match lazy.next_if(|(k, _)| k.as_slice() == key) {
+                Some((_, Some(value))) => see(key, value)?,
+                Some((_, None)) => ControlFlow::Continue(()),
+                None => see(key, value.value())?,
+            };
+            if flow.is_break() {
+                return Ok(());
+            }
+        }
+        for (key, value) in lazy {
+            if let Some(value) = value
+                && see(key, value)?.is_break()
+            {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the last row of a numbered table; 0 if it is empty.
+    pub fn last_number(&self, table: Table) -> Result<u64, StoreError> {
+        let mut last = 0;
+        self.visit(table, ALL, Order::Back, |key, _| {
+            last = numbered(key)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(last)
+    }
+
+    pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
+        self.get(Table::State, &tables::connection_state(key), records::connection_of)
+    }
+
+    pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {
+        self.get(Table::State, &tables::target_state(key), records::target_of)
+    }
+
+    pub fn hold(&self, credential: &CredentialId) -> Result<Option<Hold>, StoreError> {
+        self.get(Table::Credentials, tables::credential(credential), records::hold_of)
+    }
+
+    pub fn items(&self, key: &TargetKey) -> Result<Vec<Item>, StoreError> {
+        let prefix = tables::target_prefix(key);
+        let end = tables::after_prefix(&prefix);
+        let mut items = Vec::new();
+        self.visit(Table::Items, below(&prefix, end.as_deref()), Order::Forth, |key, value| {
+            let name =
+                std::str::from_utf8(&key[prefix.len()..]).map_err(|_| Damaged::because("its key is not text"))?;
+            items.push(records::item_of(name.to_owned(), value)?);
+            ON
+        })?;
+        Ok(items)
+    }
+
+    /// As the facade says; `limit` bounds the rows that are read.
+    pub fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
+        let prefix = tables::target_prefix(key);
+        let end = tables::after_prefix(&prefix);
+        let from = after.map(|seq| tables::history(key, seq));
+        let (range, order) = match &from {
+            Some(from) => ((Bound::Excluded(from.as_slice()), below(&prefix, end.as_deref()).1), Order::Forth),
+            None => (below(&prefix, end.as_deref()), Order::Back),
+        };
+        let mut entries = Vec::new();
+        self.visit(Table::History, range, order, |key, value| {
+            if entries.len() >= limit {
+                return Ok(ControlFlow::Break(()));
+            }
+            entries.push(records::history_of(numbered(&key[prefix.len()..])?, value)?);
+            ON
+        })?;
+        if order == Order::Back {
+            entries.reverse();
+        }
+        Ok(entries)
+    }
+
+    pub fn charge(&self, id: ChargeId) -> Result<Option<Charge>, StoreError> {
+        self.get(Table::Charges, &tables::number(id.0), |bytes| records::charge_of(id.0, bytes))
+    }
+
+    pub fn charges(
+        &self,
+        connection: &ConnectionKey,
+        after: Option<ChargeId>,
+        limit: usize,
+    ) -> Result<Vec<Charge>, StoreError> {
+        let from = after.map(|id| tables::number(id.0));
+        let (range, order) = match &from {
+            Some(from) => ((Bound::Excluded(from.as_slice()), Bound::Unbounded), Order::Forth),
+            None => (ALL, Order::Back),
+        };
+        let mut charges = Vec::new();
+        self.visit(Table::Charges, range, order, |key, value| {
+            if charges.len() >= limit {
+                return Ok(ControlFlow::Break(()));
+            }
+            charges.extend(charge_if(key, value, connection)?);
+            ON
+        })?;
+        if order == Order::Back {
+            charges.reverse();
+        }
+        Ok(charges)
+    }
+
+    pub fn charges_since(&self, connection: &ConnectionKey, from: Stamp) -> Result<Vec<Charge>, StoreError> {
+        let mut charges = Vec::new();
+        self.visit(Table::Charges, ALL, Order::Back, |key, value| {
+            if is_before(value, from.steady) {
+                return Ok(ControlFlow::Break(()));
+            }
+            charges.extend(charge_if(key, value, connection)?.filter(|c| c.reserved_at.steady >= from.steady));
+            ON
+        })?;
+        charges.reverse();
+        Ok(charges)
+    }
+
+    pub fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
+        self.get(Table::Jobs, &tables::number(id.0), |bytes| records::job_of(id.0, bytes))
+    }
+
+    pub fn jobs(&self, connection: &ConnectionKey, limit: usize) -> Result<Vec<Job>, StoreError> {
+        self.jobs_if(|job| job.connection == *connection, limit)
+    }
+
+    pub fn jobs_newest(&self, limit: usize) -> Result<Vec<Job>, StoreError> {
+        self.jobs_if(|_| true, limit)
+    }
+
+    fn jobs_if(&self, wanted: impl Fn(&Job) -> bool, limit: usize) -> Result<Vec<Job>, StoreError> {
+        let mut jobs = Vec::new();
+        self.visit(Table::Jobs, ALL, Order::Back, |key, value| {
+            if jobs.len() >= limit {
+                return Ok(ControlFlow::Break(()));
+            }
+            jobs.extend(Some(records::job_of(numbered(key)?, value)?).filter(&wanted));
+            ON
+        })?;
+        Ok(jobs)
+    }
+
+    pub fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
+        let mut ids = Vec::new();
+        self.visit(Table::OpenJobs, ALL, Order::Forth, |key, _| {
+            ids.push(JobId(numbered(key)?));
+            ON
+        })?;
+        let jobs: Result<Vec<_>, _> = ids.into_iter().map(|id| self.job(id)).collect();
+        Ok(jobs?.into_iter().flatten().collect())
+    }
+
+    pub fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let from = tables::number(after.0);
+        let mut events = Vec::new();
+        let range = (Bound::Excluded(from.as_slice()), Bound::Unbounded);
+        self.visit(Table::Events, range, Order::Forth, |key, value| {
+            if events.len() >= limit {
+                return Ok(ControlFlow::Break(()));
+            }
+            events.push(records::event_of(numbered(key)?, value)?);
+            ON
+        })?;
+        Ok(events)
+    }
+
+    pub fn events_newest(&self, connection: Option<&ConnectionKey>, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let mut events = Vec::new();
+        self.visit(Table::Events, ALL, Order::Back, |key, value| {
+            if events.len() >= limit {
+                return Ok(ControlFlow::Break(()));
+            }
+            let event = records::event_of(numbered(key)?, value)?;
+            events.extend(Some(event).filter(|e| connection.is_none() || e.body.connection.as_ref() == connection));
+            ON
+        })?;
+        Ok(events)
+    }
+
+    pub fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        let mut tokens = Vec::new();
+        self.visit(Table::Tokens, ALL, Order::Forth, |key, value| {
+            tokens.push(records::token_of(numbered(key)?, value)?);
+            ON
+        })?;
+        Ok(tokens)
+    }
+}
+
+pub(super) fn numbered(key: &[u8]) -> Result<u64, Damaged> {
+    tables::read_number(key).ok_or_else(|| Damaged::because("its key is not a number"))
+}
+
+/// From the prefix to its end.
+pub(super) fn below<'a>(prefix: &'a [u8], end: Option<&'a [u8]>) -> Range<'a> {
+    (Bound::Included(prefix), end.map_or(Bound::Unbounded, Bound::Excluded))
+}
+
+/// Whether a charge, and with it every earlier one, was certainly reserved before `moment`.
+pub(super) fn is_before(value: &[u8], moment: Steady) -> bool {
+    records::peek(value).is_some_and(|row| row.reserved + DISORDER < moment)
+}
+
+fn charge_if(key: &[u8], value: &[u8], connection: &ConnectionKey) -> Result<Option<Charge>, Damaged> {
+    if records::peek(value).is_some_and(|row| !row.is_of(connection)) {
+        return Ok(None);
+    }
+    Ok(Some(records::charge_of(numbered(key)?, value)?).filter(|c| c.connection == *connection))
+}

@@ -1,0 +1,59 @@
+//! Records: what a row's value means. Private, versioned mirrors of domain values, upgraded when read; written in the
+//! newest form only. Knows the shapes of the domain; must not know tables, transactions or bincode.
+
+mod charge;
+mod codes;
+mod misc;
+mod shelf;
+mod state;
+mod v1;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
+pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, token, token_of};
+pub(super) use shelf::{history, history_of, item, item_of};
+pub(super) use state::{connection, connection_of, target, target_of};
+
+use super::codec::Damaged;
+use crate::domain::ids::ConnectionKey;
+use crate::domain::time::{Stamp, Steady, Wall};
+
+/// The version that is written.
+const V1: u8 = 1;
+/// Most bytes of a record about requests, jobs, states; what a provider sent goes into `SHELF_MOST`.
+const MOST: usize = 64 << 10;
+/// Memory that reading such a record may claim. Above `MOST`, since small numbers are shorter in the file.
+const READ: usize = 256 << 10;
+const SHELF_MOST: usize = 1 << 20;
+const SHELF_READ: usize = 4 << 20;
+/// Members that a nested collection may have.
+const MEMBERS: usize = 1024;
+
+fn unknown_version<T>(version: u8) -> Result<T, Damaged> {
+    Err(Damaged(format!("it has the unknown version {version}")))
+}
+
+/// Checked when writing and when reading, so that nothing is written that cannot be read.
+fn bounded<T>(members: Vec<T>) -> Result<Vec<T>, Damaged> {
+    match members.len() {
+        n if n > MEMBERS => Err(Damaged(format!("it has {n} members and at most {MEMBERS} are kept"))),
+        _ => Ok(members),
+    }
+}
+
+fn down(s: Stamp) -> v1::Stamp {
+    v1::Stamp { steady: s.steady.0, wall: s.wall.0, era: s.era }
+}
+
+fn up(s: v1::Stamp) -> Stamp {
+    Stamp { steady: Steady(s.steady), wall: Wall(s.wall), era: s.era }
+}
+
+fn key_of(organization: String, connection: String) -> ConnectionKey {
+    ConnectionKey {
+        organization: crate::domain::ids::Organization(organization),
+        connection: crate::domain::ids::ConnectionName(connection),
+    }
+}

@@ -1,0 +1,106 @@
+//! Records of what a connection and a target stand at.
+
+use super::codes::Coded;
+use super::{MOST, READ, V1, down, unknown_version, up, v1};
+use crate::domain::connection::{Breaker, ConnectionState, Switch};
+use crate::domain::outcome::Outcome;
+use crate::domain::target::{Phase, TargetState, Trouble};
+use crate::domain::time::Steady;
+use crate::store::codec::{self, Damaged};
+
+pub(in crate::store) fn connection(c: &ConnectionState) -> Result<Vec<u8>, Damaged> {
+    let record = v1::Connection {
+        last_poll_at: c.last_poll_at.map(down),
+        next_poll_at: c.next_poll_at.map(down),
+        breaker: match c.breaker {
+            Breaker::Closed => v1::Breaker::Closed,
+            Breaker::Open { since, until } => v1::Breaker::Open { since: down(since), until: until.0 },
+            Breaker::HalfOpen { since } => v1::Breaker::HalfOpen { since: down(since) },
+        },
+        failures: c.failures,
+        backoff_ms: c.backoff_ms,
+        last_outcome: c.last_outcome.map(|(at, outcome)| (down(at), outcome.code())),
+        enabled: c.enabled.as_ref().map(|s| v1::Switch { on: s.on, by: s.by.clone(), at: down(s.at) }),
+    };
+    codec::encode(V1, &record, MOST)
+}
+
+pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, Damaged> {
+    let c: v1::Connection = match codec::split(bytes)? {
+        (V1, payload) => codec::decode::<_, READ>(payload)?,
+        (other, _) => return unknown_version(other),
+    };
+    Ok(ConnectionState {
+        last_poll_at: c.last_poll_at.map(up),
+        next_poll_at: c.next_poll_at.map(up),
+        breaker: match c.breaker {
+            v1::Breaker::Closed => Breaker::Closed,
+            v1::Breaker::Open { since, until } => Breaker::Open { since: up(since), until: Steady(until) },
+            v1::Breaker::HalfOpen { since } => Breaker::HalfOpen { since: up(since) },
+        },
+        failures: c.failures,
+        backoff_ms: c.backoff_ms,
+        last_outcome: match c.last_outcome {
+            Some((at, outcome)) => Some((up(at), Outcome::coded(outcome)?)),
+            None => None,
+        },
+        enabled: c.enabled.map(|s| Switch { on: s.on, by: s.by, at: up(s.at) }),
+    })
+}
+
+pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {
+    let record = v1::Target {
+        phase: t.phase.code(),
+        as_of: t.as_of.map(down),
+        changed_at: t.changed_at.map(down),
+        attempted_at: t.attempted_at.map(down),
+        generation: t.generation,
+        fingerprint: t.fingerprint,
+        item_count: t.item_count,
+        next_seq: t.next_seq,
+        etag: t.etag.clone(),
+        last_modified: t.last_modified.clone(),
+        trouble: t.trouble.as_ref().map(trouble_down),
+    };
+    codec::encode(V1, &record, MOST)
+}
+
+pub(in crate::store) fn target_of(bytes: &[u8]) -> Result<TargetState, Damaged> {
+    let t: v1::Target = match codec::split(bytes)? {
+        (V1, payload) => codec::decode::<_, READ>(payload)?,
+        (other, _) => return unknown_version(other),
+    };
+    Ok(TargetState {
+        phase: Phase::coded(t.phase)?,
+        as_of: t.as_of.map(up),
+        changed_at: t.changed_at.map(up),
+        attempted_at: t.attempted_at.map(up),
+        generation: t.generation,
+        fingerprint: t.fingerprint,
+        item_count: t.item_count,
+        next_seq: t.next_seq,
+        etag: t.etag,
+        last_modified: t.last_modified,
+        trouble: t.trouble.map(trouble_up).transpose()?,
+    })
+}
+
+fn trouble_down(t: &Trouble) -> v1::Trouble {
+    v1::Trouble {
+        since: down(t.since),
+        outcome: t.outcome.code(),
+        reason: t.reason.clone(),
+        said: t.said.clone(),
+        failures: t.failures,
+    }
+}
+
+fn trouble_up(t: v1::Trouble) -> Result<Trouble, Damaged> {
+    Ok(Trouble {
+        since: up(t.since),
+        outcome: Outcome::coded(t.outcome)?,
+        reason: t.reason,
+        said: t.said,
+        failures: t.failures,
+    })
+}

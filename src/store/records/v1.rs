@@ -1,0 +1,207 @@
+//! The first form of every record. Frozen: bincode notices neither a moved field nor an added variant, so nothing here
+//! is ever edited; a change is a `v2` beside it. Knows nothing but shapes; meaning is in `records`.
+
+use bincode::{Decode, Encode};
+
+#[derive(Clone, Copy, Encode, Decode)]
+pub(super) struct Stamp {
+    pub steady: u64,
+    pub wall: i64,
+    pub era: u32,
+}
+
+/// Begins with fields of fixed width, so that a row can be judged without decoding it: see `records::charge::peek`.
+#[derive(Encode, Decode)]
+pub(super) struct Charge {
+    pub credential: [u8; 16],
+    /// Milliseconds of the steady timeline, big-endian.
+    pub reserved_steady: [u8; 8],
+    /// 1 while there is no resolution.
+    pub pending: u8,
+    pub organization: String,
+    pub connection: String,
+    pub target: Option<String>,
+    pub caller: u8,
+    pub endpoint: String,
+    pub cost: u32,
+    pub reserved_wall: i64,
+    pub reserved_era: u32,
+    pub deadline: u64,
+    pub resolution: Option<Resolution>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Resolution {
+    pub at: Stamp,
+    pub settlement: u8,
+    pub outcome: u8,
+    pub status: Option<u16>,
+    pub rule: String,
+    pub said: Option<String>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Hold {
+    pub since: Stamp,
+    pub until: u64,
+    pub reason: u8,
+    pub source: String,
+    pub rule: String,
+    pub said: Option<String>,
+    pub strikes: u32,
+}
+
+#[derive(Encode, Decode)]
+pub(super) enum Breaker {
+    Closed,
+    Open { since: Stamp, until: u64 },
+    HalfOpen { since: Stamp },
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Connection {
+    pub last_poll_at: Option<Stamp>,
+    pub next_poll_at: Option<Stamp>,
+    pub breaker: Breaker,
+    pub failures: u32,
+    pub backoff_ms: u64,
+    pub last_outcome: Option<(Stamp, u8)>,
+    pub enabled: Option<Switch>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Switch {
+    pub on: bool,
+    pub by: String,
+    pub at: Stamp,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Target {
+    pub phase: u8,
+    pub as_of: Option<Stamp>,
+    pub changed_at: Option<Stamp>,
+    pub attempted_at: Option<Stamp>,
+    pub generation: u64,
+    pub fingerprint: [u8; 16],
+    pub item_count: u64,
+    pub next_seq: u64,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    pub trouble: Option<Trouble>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Trouble {
+    pub since: Stamp,
+    pub outcome: u8,
+    pub reason: String,
+    pub said: Option<String>,
+    pub failures: u32,
+}
+
+#[derive(Encode, Decode)]
+pub(super) enum Field {
+    Unknown,
+    Text(String),
+    Number(f64),
+    Bool(bool),
+    At(i64),
+    Until(Stamp),
+    Left(Stamp),
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct ItemState {
+    pub word: String,
+    pub decays: Option<(Stamp, String)>,
+}
+
+/// The item's key is the end of the row's key.
+#[derive(Encode, Decode)]
+pub(super) struct Item {
+    pub title: String,
+    pub state: Option<ItemState>,
+    pub fields: Vec<(String, Field)>,
+    pub fingerprint: [u8; 16],
+    pub first_seen: Stamp,
+    pub changed: Stamp,
+    pub removed: Option<Removed>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Removed {
+    pub at: Stamp,
+    pub last_seen: Stamp,
+}
+
+/// The sequence is the end of the row's key.
+#[derive(Encode, Decode)]
+pub(super) struct History {
+    pub at: Stamp,
+    pub generation: u64,
+    pub kind: u8,
+    pub key: String,
+    pub title: String,
+    pub state: Option<String>,
+    pub detail: Vec<FieldChange>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct FieldChange {
+    pub field: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Job {
+    pub organization: String,
+    pub connection: String,
+    pub command: String,
+    pub parameters: Vec<(String, String)>,
+    pub state: u8,
+    pub created_at: Stamp,
+    pub updated_at: Stamp,
+    pub by: String,
+    pub idempotency_key: Option<String>,
+    pub request_digest: [u8; 16],
+    pub charge: Option<u64>,
+    pub message: Option<String>,
+    pub refresh: Option<JobRefresh>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct JobRefresh {
+    pub target: String,
+    pub result: String,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Event {
+    pub kind: u8,
+    pub at: Stamp,
+    pub connection: Option<(String, String)>,
+    pub target: Option<String>,
+    pub message: String,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Token {
+    pub name: String,
+    pub hash: [u8; 32],
+    pub role: String,
+    pub organization: String,
+    pub created_at: Stamp,
+    pub revoked_at: Option<Stamp>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Mark {
+    pub steady: u64,
+    pub wall: i64,
+    pub era: u32,
+    pub boot_id: String,
+    pub boottime_ms: u64,
+    pub offsets: Vec<(i64, u64)>,
+}

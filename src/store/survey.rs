@@ -1,0 +1,206 @@
+//! What is in a file: its newest moment at every start, and every row of it when a copy is verified. Reads only.
+
+use super::StoreError;
+use super::codec::Damaged;
+use super::read::{ALL, Order, Snapshot, numbered};
+use super::records;
+use super::sentences;
+use super::tables::{self, StateRow, Table, meta};
+use crate::clock::ClockMark;
+use crate::domain::charge::Charge;
+use crate::domain::connection::{Breaker, ConnectionState};
+use crate::domain::target::TargetState;
+use crate::domain::time::Stamp;
+use std::ops::ControlFlow;
+
+/// Newest charges whose stamps are looked at when a file is opened: resolutions come out of order.
+const NEWEST: usize = 1024;
+
+pub(super) fn mark(snapshot: &Snapshot<'_>) -> Result<Option<ClockMark>, StoreError> {
+    snapshot.get(Table::Meta, meta::MARK, records::mark_of)
+}
+
+pub(super) fn installation(snapshot: &Snapshot<'_>) -> Result<[u8; 32], StoreError> {
+    let key = snapshot.get(Table::Meta, meta::INSTALLATION, |bytes| {
+        <[u8; 32]>::try_from(bytes).map_err(|_| Damaged::because("the key of the installation has another length"))
+    })?;
+    key.ok_or_else(|| sentences::corrupt(snapshot.name(), "the key of the installation is missing"))
+}
+
+/// The newest moment of each timeline by itself. What lies ahead by nature (a release, a due time, a deadline) is left out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Newest(Option<Stamp>);
+
+impl Newest {
+    fn see(&mut self, stamp: Stamp) {
+        let newest = self.0.get_or_insert(stamp);
+        newest.steady = newest.steady.max(stamp.steady);
+        newest.wall = newest.wall.max(stamp.wall);
+        newest.era = newest.era.max(stamp.era);
+    }
+    fn see_all(&mut self, stamps: impl IntoIterator<Item = Option<Stamp>>) {
+        stamps.into_iter().flatten().for_each(|stamp| self.see(stamp));
+    }
+    fn mark(&mut self, m: &ClockMark) {
+        self.see(Stamp { steady: m.steady, wall: m.wall, era: m.era });
+    }
+    fn connection(&mut self, c: &ConnectionState) {
+        let breaker = match c.breaker {
+            Breaker::Closed => None,
+            Breaker::Open { since, .. } | Breaker::HalfOpen { since } => Some(since),
+        };
+        self.see_all([c.last_poll_at, breaker, c.last_outcome.map(|(at, _)| at), c.enabled.as_ref().map(|s| s.at)]);
+    }
+    fn target(&mut self, t: &TargetState) {
+        self.see_all([t.as_of, t.changed_at, t.attempted_at, t.trouble.as_ref().map(|t| t.since)]);
+    }
+    fn charge(&mut self, c: &Charge) {
+        self.see_all([Some(c.reserved_at), c.resolution.as_ref().map(|r| r.at)]);
+    }
+}
+
+/// The high-water mark of both timelines; `None` for a file in which nothing has happened yet.
+pub(super) fn high_water(snapshot: &Snapshot<'_>) -> Result<Option<Stamp>, StoreError> {
+    let mut newest = Newest::default();
+    if let Some(mark) = mark(snapshot)? {
+        newest.mark(&mark);
+    }
+    states(snapshot, &mut newest, &mut Contents::default())?;
+    let mut seen = 0;
+    snapshot.visit(Table::Charges, ALL, Order::Back, |key, value| {
+        newest.charge(&records::charge_of(numbered(key)?, value)?);
+        seen += 1;
+        Ok(if seen < NEWEST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    newest.see_all(snapshot.events_newest(None, 1)?.into_iter().map(|e| Some(e.body.at)));
+    for job in snapshot.jobs_newest(NEWEST)? {
+        newest.see(job.updated_at);
+    }
+    Ok(newest.0)
+}
+
+/// Rows of a file, all of them decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Contents {
+    pub connections: u64,
+    pub targets: u64,
+    pub items: u64,
+    pub removed: u64,
+    pub history: u64,
+    pub charges: u64,
+    pub jobs: u64,
+    pub events: u64,
+    pub tokens: u64,
+    pub newest: Option<Stamp>,
+}
+
+/// Decodes every row there is. The first that cannot be read is the error.
+pub(super) fn contents(snapshot: &Snapshot<'_>) -> Result<Contents, StoreError> {
+    let (mut found, mut newest) = (Contents::default(), Newest::default());
+    installation(snapshot)?;
+    if let Some(mark) = mark(snapshot)? {
+        newest.mark(&mark);
+    }
+    states(snapshot, &mut newest, &mut found)?;
+    shelf(snapshot, &mut newest, &mut found)?;
+    each(snapshot, Table::Charges, |key, value| {
+        newest.charge(&records::charge_of(numbered(key)?, value)?);
+        found.charges += 1;
+        Ok(())
+    })?;
+    each(snapshot, Table::Credentials, |_, value| {
+        newest.see(records::hold_of(value)?.since);
+        Ok(())
+    })?;
+    each(snapshot, Table::Events, |key, value| {
+        newest.see(records::event_of(numbered(key)?, value)?.body.at);
+        found.events += 1;
+        Ok(())
+    })?;
+    jobs_and_tokens(snapshot, &mut newest, &mut found)?;
+    Ok(Contents { newest: newest.0, ..found })
+}
+
+fn each(
+    snapshot: &Snapshot<'_>,
+    table: Table,
+    mut see: impl FnMut(&[u8], &[u8]) -> Result<(), Damaged>,
+) -> Result<(), StoreError> {
+    snapshot.visit(table, ALL, Order::Forth, |key, value| see(key, value).map(ControlFlow::Continue))
+}
+
+fn states(snapshot: &Snapshot<'_>, newest: &mut Newest, found: &mut Contents) -> Result<(), StoreError> {
+    each(snapshot, Table::State, |key, value| {
+        match tables::state_row(key) {
+            Some(StateRow::Connection) => {
+                newest.connection(&records::connection_of(value)?);
+                found.connections += 1;
+            }
+            Some(StateRow::Target) => {
+                newest.target(&records::target_of(value)?);
+                found.targets += 1;
+            }
+            None => return Err(Damaged::because("its key is of no known form")),
+        }
+        Ok(())
+    })
+}
+
+fn below(key: &[u8]) -> Result<&[u8], Damaged> {
+    tables::below_target(key).ok_or_else(|| Damaged::because("its key is of no known form"))
+}
+
+fn shelf(snapshot: &Snapshot<'_>, newest: &mut Newest, found: &mut Contents) -> Result<(), StoreError> {
+    each(snapshot, Table::Items, |key, value| {
+        let key = String::from_utf8(below(key)?.to_vec()).map_err(|_| Damaged::because("its key is not text"))?;
+        let item = records::item_of(key, value)?;
+        newest.see_all([Some(item.first_seen), Some(item.changed), item.removed.map(|r| r.at)]);
+        found.items += 1;
+        found.removed += u64::from(item.removed.is_some());
+        Ok(())
+    })?;
+    each(snapshot, Table::History, |key, value| {
+        newest.see(records::history_of(numbered(below(key)?)?, value)?.at);
+        found.history += 1;
+        Ok(())
+    })
+}
+
+fn jobs_and_tokens(snapshot: &Snapshot<'_>, newest: &mut Newest, found: &mut Contents) -> Result<(), StoreError> {
+    each(snapshot, Table::Jobs, |key, value| {
+        newest.see(records::job_of(numbered(key)?, value)?.updated_at);
+        found.jobs += 1;
+        Ok(())
+    })?;
+    each(snapshot, Table::JobKeys, |_, value| numbered(value).map(drop))?;
+    each(snapshot, Table::OpenJobs, |key, _| numbered(key).map(drop))?;
+    each(snapshot, Table::Tokens, |key, value| {
+        newest.see(records::token_of(numbered(key)?, value)?.created_at);
+        found.tokens += 1;
+        Ok(())
+    })
+}
+
+impl Contents {
+    /// `1 connection, 2 targets, 12 items (3 removed), ...; the newest moment in it is 2026-11-30T10:12:00Z`.
+    pub fn sentence(&self) -> String {
+        let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        let rows = [
+            count(self.connections, "connection", "connections"),
+            count(self.targets, "target", "targets"),
+            format!("{} ({} removed)", count(self.items, "item", "items"), self.removed),
+            count(self.history, "line of history", "lines of history"),
+            count(self.charges, "charge", "charges"),
+            count(self.jobs, "job", "jobs"),
+            count(self.events, "event", "events"),
+            count(self.tokens, "token", "tokens"),
+        ];
+        let newest = match self.newest {
+            Some(Stamp { wall, .. }) => {
+                format!("the newest moment in it is {}", crate::rules::calendar::rfc3339(wall))
+            }
+            None => "nothing has happened in it yet".to_owned(),
+        };
+        format!("{}; {newest}", rows.join(", "))
+    }
+}

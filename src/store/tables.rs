@@ -1,0 +1,270 @@
+//! The whole key space on one page. Knows names and keys; must not know what the values mean.
+//!
+//! Every table is bytes to bytes. Keys are written by hand so that their order is the order of reading: numbers are
+//! big-endian, texts end with a zero byte (a zero inside is escaped), and the organization comes first. Values are
+//! records of `codec`: one version byte, then the payload.
+//!
+//! | table         | key                                                   | value            | rows                          | written with                        |
+//! |---------------|-------------------------------------------------------|------------------|-------------------------------|-------------------------------------|
+//! | `meta`        | a word: `format` `installation` `mark` `written_by`    | see [`meta`]     | 4                             | open, `Write::Mark`                 |
+//! | `state`       | organization, connection, `c`                         | connection state | connections                   | `Write::Connection`                 |
+//! |               | organization, connection, `t`, target                 | target state     | targets                       | `Write::Target`                     |
+//! | `charges`     | charge number                                         | charge           | requests of 40 days           | admit; overwritten when resolved    |
+//! | `credentials` | fingerprint of the secret (16 bytes)                  | hold             | credentials that are held     | `Commit::hold`                      |
+//! | `items`       | organization, connection, target, item key            | item             | items, removed ones too       | `Write::Item`                       |
+//! | `history`     | organization, connection, target, sequence            | history entry    | every change there ever was   | `Write::History`                    |
+//! | `jobs`        | job number                                            | job              | commands there ever were      | `create_job`, `Write::Job`          |
+//! | `job_keys`    | organization, connection, idempotency key             | job number       | at most one per job           | `create_job`                        |
+//! | `open_jobs`   | job number                                            | nothing          | jobs that are not final       | with `jobs`                         |
+//! | `events`      | event number                                          | event            | the newest 100,000            | `Commit::events`, `create_job`      |
+//! | `tokens`      | token number                                          | token            | tokens, revoked ones too      | `create_token`, `Write::Token`      |
+//!
+//! `credentials` alone has no organization in its key: the secret is the budget boundary, whoever holds it.
+//! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
+//! The small rows that change with every poll share one table, so that a poll dirties few pages.
+
+use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
+use redb::TableDefinition;
+
+/// A table of the file. The order is the order in which a commit writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Table {
+    Meta,
+    State,
+    Charges,
+    Credentials,
+    Items,
+    History,
+    Jobs,
+    JobKeys,
+    OpenJobs,
+    Events,
+    Tokens,
+}
+
+impl Table {
+    pub const ALL: [Table; 11] = [
+        Table::Meta,
+        Table::State,
+        Table::Charges,
+        Table::Credentials,
+        Table::Items,
+        Table::History,
+        Table::Jobs,
+        Table::JobKeys,
+        Table::OpenJobs,
+        Table::Events,
+        Table::Tokens,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Table::Meta => "meta",
+            Table::State => "state",
+            Table::Charges => "charges",
+            Table::Credentials => "credentials",
+            Table::Items => "items",
+            Table::History => "history",
+            Table::Jobs => "jobs",
+            Table::JobKeys => "job_keys",
+            Table::OpenJobs => "open_jobs",
+            Table::Events => "events",
+            Table::Tokens => "tokens",
+        }
+    }
+
+    pub const fn definition(self) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
+        TableDefinition::new(self.name())
+    }
+}
+
+/// The words of `meta`.
+pub(super) mod meta {
+    /// Version of the file as a whole, 8 bytes big-endian. See `migrate`.
+    pub const FORMAT: &[u8] = b"format";
+    /// Random key of this installation, 32 bytes.
+    pub const INSTALLATION: &[u8] = b"installation";
+    /// The clock mark, a record.
+    pub const MARK: &[u8] = b"mark";
+    /// Which larder and which redb wrote last, text.
+    pub const WRITTEN_BY: &[u8] = b"written_by";
+}
+
+const CONNECTION_TAG: u8 = b'c';
+const TARGET_TAG: u8 = b't';
+
+/// Appends a text and its end: a zero byte. A zero byte inside becomes `00 FF`, which no text can begin with.
+fn push_text(key: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        key.push(byte);
+        if byte == 0 {
+            key.push(0xFF);
+        }
+    }
+    key.push(0);
+}
+
+/// Prefix of everything that belongs to a connection.
+pub(super) fn connection_prefix(connection: &ConnectionKey) -> Vec<u8> {
+    let mut key = Vec::with_capacity(48);
+    push_text(&mut key, connection.organization.as_str());
+    push_text(&mut key, connection.connection.as_str());
+    key
+}
+
+/// Prefix of the items, and of the history, of a target.
+pub(super) fn target_prefix(target: &TargetKey) -> Vec<u8> {
+    let mut key = connection_prefix(&target.connection);
+    push_text(&mut key, target.target.as_str());
+    key
+}
+
+pub(super) fn connection_state(connection: &ConnectionKey) -> Vec<u8> {
+    let mut key = connection_prefix(connection);
+    key.push(CONNECTION_TAG);
+    key
+}
+
+pub(super) fn target_state(target: &TargetKey) -> Vec<u8> {
+    let mut key = connection_prefix(&target.connection);
+    key.push(TARGET_TAG);
+    push_text(&mut key, target.target.as_str());
+    key
+}
+
+/// Which of the two records a key of `state` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StateRow {
+    Connection,
+    Target,
+}
+
+/// Reads the tag behind the two texts; `None` if the key was not written by this file.
+pub(super) fn state_row(key: &[u8]) -> Option<StateRow> {
+    let rest = skip_text(skip_text(key)?)?;
+    match rest.split_first()? {
+        (&CONNECTION_TAG, []) => Some(StateRow::Connection),
+        (&TARGET_TAG, _) => Some(StateRow::Target),
+        _ => None,
+    }
+}
+
+/// What follows the third text: the item's key, or the sequence, of a row below a target.
+pub(super) fn below_target(key: &[u8]) -> Option<&[u8]> {
+    skip_text(skip_text(skip_text(key)?)?)
+}
+
+fn skip_text(key: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    loop {
+        at += key.get(at..)?.iter().position(|b| *b == 0)?;
+        match key.get(at + 1) {
+            Some(0xFF) => at += 2,
+            _ => return key.get(at + 1..),
+        }
+    }
+}
+
+/// The item's own key is the last part and needs no end.
+pub(super) fn item(target: &TargetKey, item: &str) -> Vec<u8> {
+    let mut key = target_prefix(target);
+    key.extend_from_slice(item.as_bytes());
+    key
+}
+
+pub(super) fn history(target: &TargetKey, seq: u64) -> Vec<u8> {
+    let mut key = target_prefix(target);
+    key.extend_from_slice(&number(seq));
+    key
+}
+
+pub(super) fn job_key(connection: &ConnectionKey, idempotency_key: &str) -> Vec<u8> {
+    let mut key = connection_prefix(connection);
+    key.extend_from_slice(idempotency_key.as_bytes());
+    key
+}
+
+pub(super) const fn number(n: u64) -> [u8; 8] {
+    n.to_be_bytes()
+}
+
+/// A number at the end of a key or as a value.
+pub(super) fn read_number(bytes: &[u8]) -> Option<u64> {
+    bytes.try_into().ok().map(u64::from_be_bytes)
+}
+
+pub(super) const fn credential(credential: &CredentialId) -> &[u8] {
+    &credential.0
+}
+
+/// The first key behind every key that begins with `prefix`. `None`: there is none.
+pub(super) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < 0xFF {
+            end.push(last + 1);
+            return Some(end);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn target(o: &str, c: &str, t: &str) -> TargetKey {
+        TargetKey { connection: ConnectionKey { organization: o.into(), connection: c.into() }, target: t.into() }
+    }
+
+    #[test]
+    fn keys_are_as_they_always_were() {
+        let t = target("default", "yard", "controller");
+        assert_eq!(connection_state(&t.connection), b"default\0yard\0c");
+        assert_eq!(target_state(&t), b"default\0yard\0tcontroller\0");
+        assert_eq!(item(&t, "zone 3"), b"default\0yard\0controller\0zone 3");
+        assert_eq!(history(&t, 258), b"default\0yard\0controller\0\0\0\0\0\0\0\x01\x02");
+        assert_eq!(job_key(&t.connection, "k1"), b"default\0yard\0k1");
+    }
+
+    #[test]
+    fn one_table_has_one_name() {
+        let mut names: Vec<_> = Table::ALL.iter().map(|t| t.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Table::ALL.len());
+        assert!(Table::ALL.windows(2).all(|w| w[0] < w[1]));
+    }
+
+    #[test]
+    fn state_rows_tell_what_they_are() {
+        let t = target("a\0b", "c", "d");
+        assert_eq!(state_row(&connection_state(&t.connection)), Some(StateRow::Connection));
+        assert_eq!(state_row(&target_state(&t)), Some(StateRow::Target));
+        assert_eq!(state_row(b"short"), None);
+        assert_eq!(below_target(&item(&t, "i")), Some(&b"i"[..]));
+    }
+
+    proptest! {
+        /// Two targets never share a row, whatever bytes their names have, and the order of keys is the order of names.
+        #[test]
+        fn prefixes_tell_names_apart(a in ["\\PC*|[\\x00a]{0,3}", "[\\x00a]{0,3}", "[\\x00a]{0,3}"],
+                                     b in ["[\\x00a]{0,3}", "[\\x00a]{0,3}", "[\\x00a]{0,3}"]) {
+            let (x, y) = (target(&a[0], &a[1], &a[2]), target(&b[0], &b[1], &b[2]));
+            let (kx, ky) = (target_prefix(&x), target_prefix(&y));
+            prop_assert_eq!(x == y, kx == ky);
+            prop_assert!(x == y || !kx.starts_with(&ky));
+            prop_assert_eq!(x.cmp(&y), kx.cmp(&ky));
+        }
+
+        #[test]
+        fn the_end_of_a_prefix_is_behind_it(prefix in proptest::collection::vec(any::<u8>(), 1..6), tail in proptest::collection::vec(any::<u8>(), 0..4)) {
+            let key = [prefix.clone(), tail].concat();
+            if let Some(end) = after_prefix(&prefix) {
+                prop_assert!(key < end);
+                prop_assert!(prefix < end);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What is handed to the writer, and what it hands back once the disk has it. Knows shapes only.
+
+use super::records;
+use super::rows::Row;
+use super::sentences;
+use super::tables::{self, Table};
+use super::{Admission, Commit, Lane, StoreError, TokenRecord, Write};
+use crate::domain::charge::Resolution;
+use crate::domain::connection::Hold;
+use crate::domain::event::{Event, NewEvent};
+use crate::domain::ids::{ChargeId, CredentialId};
+use crate::domain::job::Job;
+use crate::rules::budget::{Permit, Refusal, Reserved};
+use tokio::sync::oneshot;
+
+/// Where the waiter waits.
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type Admitted = Result<Permit, Refusal>;
+/// The job, whether it is new, and its event.
+pub(super) type Created = (Job, bool, Vec<Event>);
+
+/// A commit whose rows were encoded by its caller, so that the writer does not have to.
+pub(super) struct Prepared {
+    pub resolve: Option<(CredentialId, ChargeId, Resolution)>,
+    pub hold: Option<(CredentialId, Option<Hold>)>,
+    pub rows: Vec<Row>,
+    pub events: Vec<NewEvent>,
+    pub lane: Lane,
+}
+
+impl Prepared {
+    pub fn new(commit: Commit) -> Result<Prepared, StoreError> {
+        let mut rows = rows_of(&commit.writes)?;
+        if let Some((credential, hold)) = &commit.hold {
+            let key = credential.0;
+            rows.push(match hold {
+                Some(hold) => Row::put(Table::Credentials, key, written(Table::Credentials, records::hold(hold))?),
+                None => Row::delete(Table::Credentials, key),
+            });
+        }
+        // What is told must be durable first: a lazy commit has nothing to tell.
+        let lane = if commit.events.is_empty() { commit.lane } else { Lane::Durable };
+        Ok(Prepared { resolve: commit.resolve, hold: commit.hold, rows, events: commit.events, lane })
+    }
+}
+
+/// The rows of these changes.
+pub(super) fn rows_of(writes: &[Write]) -> Result<Vec<Row>, StoreError> {
+    let mut rows = Vec::with_capacity(writes.len());
+    for write in writes {
+        push_rows(write, &mut rows)?;
+    }
+    Ok(rows)
+}
+
+fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreError> {
+    let (table, key, record) = match write {
+        Write::Connection(key, state) => (Table::State, tables::connection_state(key), records::connection(state)),
+        Write::Target(key, state) => (Table::State, tables::target_state(key), records::target(state)),
+        Write::Item(target, item) => (Table::Items, tables::item(target, &item.key), records::item(item)),
+        Write::History(target, entry) => (Table::History, tables::history(target, entry.seq), records::history(entry)),
+        Write::Job(job) => {
+            rows.push(open_job(job));
+            (Table::Jobs, tables::number(job.id.0).to_vec(), records::job(job))
+        }
+        Write::Mark(mark) => (Table::Meta, tables::meta::MARK.to_vec(), records::mark(mark)),
+        Write::Token(token) => (Table::Tokens, tables::number(token.id).to_vec(), records::token(token)),
+    };
+    rows.push(Row::put(table, key, written(table, record)?));
+    Ok(())
+}
+
+fn open_job(job: &Job) -> Row {
+    let key = tables::number(job.id.0);
+    if job.state.is_final() { Row::delete(Table::OpenJobs, key) } else { Row::put(Table::OpenJobs, key, Vec::new()) }
+}
+
+/// Tells which table a value was meant for.
+pub(super) fn written<T>(table: Table, record: Result<T, super::codec::Damaged>) -> Result<T, StoreError> {
+    record.map_err(|d| sentences::unwritable(table, &d))
+}
+
+/// A piece of work for the writer.
+pub(super) enum Work {
+    Admit(Admission, Reply<Admitted>),
+    Commit(Prepared, Reply<Vec<Event>>),
+    Job(Box<Job>, NewEvent, Reply<Created>),
+    Token(Box<TokenRecord>, Reply<TokenRecord>),
+    /// Write what is lazy now.
+    Flush(Reply<()>),
+    /// Time has passed.
+    Tick,
+    /// Wakes the writer so that it sees that it shall end.
+    Stop,
+}
+
+impl Work {
+    pub fn refuse(self, error: &StoreError) {
+        // A waiter that went away needs no answer; that is all a failed send says, here and below.
+        match self {
+            Work::Admit(_, reply) => drop(reply.send(Err(error.clone()))),
+            Work::Commit(_, reply) => drop(reply.send(Err(error.clone()))),
+            Work::Job(_, _, reply) => drop(reply.send(Err(error.clone()))),
+            Work::Token(_, reply) => drop(reply.send(Err(error.clone()))),
+            Work::Flush(reply) => drop(reply.send(Err(error.clone()))),
+            Work::Tick | Work::Stop => {}
+        }
+    }
+}
+
+/// An answer that waits for the disk.
+pub(super) enum Ack {
+    Permit(Reserved, Reply<Admitted>),
+    Events(Vec<Event>, Reply<Vec<Event>>),
+    Job(Box<Created>, Reply<Created>),
+    Token(Box<TokenRecord>, Reply<TokenRecord>),
+    Flush(Reply<()>),
+}
+
+impl Ack {
+    /// After the commit, and only then: this is where a permit comes from.
+    pub fn confirm(self) {
+        match self {
+            Ack::Permit(reserved, reply) => drop(reply.send(Ok(Ok(reserved.durable())))),
+            Ack::Events(events, reply) => drop(reply.send(Ok(events))),
+            Ack::Job(created, reply) => drop(reply.send(Ok(*created))),
+            Ack::Token(token, reply) => drop(reply.send(Ok(*token))),
+            Ack::Flush(reply) => drop(reply.send(Ok(()))),
+        }
+    }
+    pub fn refuse(self, error: &StoreError) {
+        match self {
+            Ack::Permit(_, reply) => drop(reply.send(Err(error.clone()))),
+            Ack::Events(_, reply) => drop(reply.send(Err(error.clone()))),
+            Ack::Job(_, reply) => drop(reply.send(Err(error.clone()))),
+            Ack::Token(_, reply) => drop(reply.send(Err(error.clone()))),
+            Ack::Flush(reply) => drop(reply.send(Err(error.clone()))),
+        }
+    }
+}
