@@ -131,7 +131,7 @@ fn lost(charge: &Charge) -> Resolution {
         settlement: Settlement::Posted,
         outcome: Outcome::Lost,
         status: None,
-        rule: "stopped before the answer".to_owned(),
+        rule: "the appliance stopped before the answer; the provider may have counted it".to_owned(),
         said: None,
     }
 }
