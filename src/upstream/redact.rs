@@ -1,1 +1,0 @@
-//! Secrets, and their removal from any text by value.

@@ -1,0 +1,81 @@
+//! One pattern that matches every spelling of every secret. Knows encodings; knows nothing of where texts come from.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use regex::bytes::{Regex, RegexBuilder};
+use std::fmt::Write;
+
+/// Shortest stretch of base64 that is taken for a secret.
+const SHORTEST_BASE64: usize = 6;
+
+/// `None` where there is nothing to find.
+pub(super) fn compile(values: &[&str]) -> Option<Regex> {
+    let mut needles: Vec<String> = values.iter().flat_map(|v| known_forms(v)).collect();
+    // The longest first: a secret that begins like another one is removed whole.
+    needles.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    needles.dedup();
+    let mut pattern = String::new();
+    for needle in &needles {
+        let separator = if pattern.is_empty() { "" } else { "|" };
+        let spelled = any_spelling(needle.as_bytes());
+        let _ = write!(pattern, "{separator}(?:{spelled})");
+    }
+    if pattern.is_empty() {
+        return None;
+    }
+    // Every byte is spelled out by `any_spelling`, so the pattern is well formed; should the engine refuse it for its
+    // size, a pattern that removes everything is the safe answer.
+    let built = RegexBuilder::new(&pattern).unicode(false).size_limit(256 << 20).dfa_size_limit(16 << 20).build();
+    built.or_else(|_| RegexBuilder::new("(?s).+").unicode(false).build()).ok()
+}
+
+/// The value, what it hides if it is itself base64 of `user:password`, and each of them inside a longer base64 text.
+fn known_forms(value: &str) -> Vec<String> {
+    let mut plain = vec![value.to_owned()];
+    let decoded = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    if let Some((user, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
+        plain.push(format!("{user}:{password}"));
+        if password.len() >= super::SHORTEST_SECRET {
+            plain.push(password.to_owned());
+        }
+    }
+    let encoded: Vec<String> = plain.iter().flat_map(|p| inside_base64(p.as_bytes())).collect();
+    plain.extend(encoded);
+    plain
+}
+
+/// How `bytes` look inside base64, at each of the three alignments, without the characters that their neighbours share.
+fn inside_base64(bytes: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (before, shared) in [(0, 0), (1, 2), (2, 3)] {
+        let mut padded = vec![0; before];
+        padded.extend_from_slice(bytes);
+        let cut_end = usize::from(!padded.len().is_multiple_of(3));
+        for text in [STANDARD_NO_PAD.encode(&padded), URL_SAFE_NO_PAD.encode(&padded)] {
+            let core = text.get(shared..text.len() - cut_end).unwrap_or_default();
+            if core.len() >= SHORTEST_BASE64 {
+                found.push(core.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Each byte as itself (with any escaping backslashes), as `%2F` (any case, also encoded again) or as `\u002f`.
+fn any_spelling(bytes: &[u8]) -> String {
+    let mut pattern = String::with_capacity(bytes.len() * 40);
+    for &b in bytes {
+        let literal = if b == b' ' { r"[\x20+]".to_owned() } else { format!(r"\x{b:02X}") };
+        let escape = if b.is_ascii_alphanumeric() { "" } else { r"\\*" };
+        let hex = any_case_hex(b);
+        let _ = write!(pattern, r"(?:{escape}{literal}|%(?:25)*{hex}|\\+u00{hex})");
+    }
+    pattern
+}
+
+fn any_case_hex(byte: u8) -> String {
+    let digit = |d: char| {
+        if d.is_ascii_digit() { d.to_string() } else { format!("[{}{d}]", d.to_ascii_lowercase()) }
+    };
+    format!("{byte:02X}").chars().map(digit).collect()
+}
