@@ -1,1 +1,235 @@
-//! The real door: reqwest with rustls.
+//! The door itself: one request per permit, and an honest word about what became of it. Knows reqwest; decides nothing
+//! about budgets, holds or retries, and must never send anything that it was not handed a permit for.
+//!
+//! Every request has a socket of its own, speaks HTTP/1.1 on it and is written once. A kept-alive socket may be closed by
+//! the provider in the moment in which we write: then nobody can say whether the request was counted, a client library
+//! that tries again makes the provider count twice (law 1), and one that does not loses a unit of a small quota. At the
+//! pace of a rate-limited API a new socket costs nothing that matters, and TLS resumes its session.
+
+use super::gate::{Attempt, GateLayer, Progress};
+use super::redact::{Redactor, Secret};
+use super::route::{NoWay, Route};
+use super::{Door, Request, fault};
+use crate::clock::Clock;
+use crate::domain::ids::ConnectionKey;
+use crate::domain::reply::{Answer, Failure, Reply};
+use crate::domain::spec::{ConnectionSpec, NetworkSpec};
+use crate::domain::time::Steady;
+use crate::rules::budget::Permit;
+use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Response, redirect, retry};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What went wrong, and a sentence about it.
+type Fault = (Failure, String);
+
+/// The network through reqwest and rustls.
+pub struct HttpDoor {
+    routes: BTreeMap<ConnectionKey, Route>,
+    plain: Client,
+    /// `None` where no connection uses https: a machine without certificate authorities can still poll its own network.
+    tls: Option<Client>,
+    redactor: Redactor,
+    clock: Arc<dyn Clock>,
+}
+
+impl HttpDoor {
+    /// Prepares every connection. `secrets` are those that [`super::redact::read_secret`] found. The error is a sentence.
+    pub fn new(
+        connections: &[ConnectionSpec],
+        secrets: BTreeMap<ConnectionKey, Secret>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<HttpDoor, String> {
+        // An error only says that the process has a provider already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut routes = BTreeMap::new();
+        for spec in connections {
+            routes.insert(spec.key.clone(), Route::new(spec, secrets.get(&spec.key))?);
+        }
+        let secure = routes.iter().find(|(_, route)| route.uses_tls()).map(|(key, _)| key);
+        let tls = secure.map(secure_client).transpose()?;
+        // No certificate is loaded for the plain client: it meets none.
+        let plain = one_shot_client().tls_certs_only([]).build();
+        let plain = plain.map_err(|_| "The HTTP client cannot be set up.".to_owned())?;
+        let redactor = Redactor::new(secrets.values());
+        Ok(HttpDoor { routes, plain, tls, redactor, clock })
+    }
+
+    /// The redactor of this door's secrets, for log writers.
+    pub fn redactor(&self) -> Redactor {
+        self.redactor.clone()
+    }
+
+    /// Everything that `send` does, without the permit: nothing is written after `send_by`, and it ends by `deadline`.
+    pub(super) async fn send_within(&self, send_by: Steady, deadline: Steady, request: Request) -> Reply {
+        let result = self.exchange(send_by, deadline, &request).await;
+        let arrived_at = self.clock.now().stamp();
+        match result {
+            Ok(answer) => Reply { arrived_at, result: Ok(answer), detail: String::new() },
+            Err((failure, words)) => {
+                let detail = self.redactor.text(&words).into_owned();
+                tracing::debug!(connection = %request.connection, ?failure, "{detail}");
+                Reply { arrived_at, result: Err(failure), detail }
+            }
+        }
+    }
+
+    async fn exchange(&self, send_by: Steady, deadline: Steady, request: &Request) -> Result<Answer, Fault> {
+        let no_route = || (Failure::NotSent, format!("There is no connection named {}.", request.connection));
+        let route = self.routes.get(&request.connection).ok_or_else(no_route)?;
+        let prepared = self.prepare(route, request)?;
+        if self.clock.now().steady > send_by {
+            return Err((Failure::NotSent, "The time to send was over before anything was written.".to_owned()));
+        }
+        let attempt = Attempt::new(self.clock.clone(), send_by, route.network.connect_timeout);
+        let work = attempt.run(self.ask(route, &attempt, prepared));
+        tokio::select! {
+            biased;
+            done = work => done,
+            () = self.give_up(&attempt, deadline, &route.network) => Err(out_of_time(&attempt, route)),
+        }
+    }
+
+    fn prepare(&self, route: &Route, request: &Request) -> Result<(Client, reqwest::Request), Fault> {
+        let url = route.url(&request.location).map_err(|no_way| match no_way {
+            NoWay::OtherOrigin(host) => (
+                Failure::RedirectRefused,
+                format!("The location is at another origin ({host}); the credential stays with {}.", route.origin()),
+            ),
+            NoWay::NotALocation => {
+                (Failure::NotSent, "The location is neither a path that begins with / nor a URL.".to_owned())
+            }
+        })?;
+        let method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| (Failure::NotSent, format!("{} is not a method of HTTP.", request.method)))?;
+        let no_tls = || (Failure::NotSent, "This door was set up without TLS.".to_owned());
+        let client = if url.scheme() == "https" { self.tls.as_ref().ok_or_else(no_tls)? } else { &self.plain };
+        let mut prepared = reqwest::Request::new(method, url);
+        *prepared.headers_mut() = route.headers(&request.headers);
+        if prepared.method() != Method::GET {
+            // Said aloud (RFC 9110 section 8.6): some servers answer 411 to a POST that does not say that it is empty.
+            prepared.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
+        Ok((client.clone(), prepared))
+    }
+
+    async fn ask(
+        &self,
+        route: &Route,
+        attempt: &Attempt,
+        (client, request): (Client, reqwest::Request),
+    ) -> Result<Answer, Fault> {
+        match client.execute(request).await {
+            Ok(response) => self.read(response, &route.network).await,
+            Err(error) => Err(match attempt.progress() {
+                Progress::Up(_) => fault::before_body(&error),
+                Progress::Connecting => {
+                    let words = fault::connect_words(&error);
+                    (Failure::Connect, format!("No connection to {}: {words}.", route.origin()))
+                }
+                Progress::TooSlow | Progress::TooLate => out_of_time(attempt, route),
+            }),
+        }
+    }
+
+    /// Reads the body. A broken body under an error status still is an answer, with what came of it: the status and its
+    /// `Retry-After` arrived whole, and a 429 must hold whatever became of its page.
+    async fn read(&self, mut response: Response, network: &NetworkSpec) -> Result<Answer, Fault> {
+        let status = response.status().as_u16();
+        let headers = self.text_headers(response.headers());
+        let mut body = Vec::new();
+        match self.fill(&mut response, &mut body, network).await {
+            Err(fault) if status < 400 => return Err(fault),
+            Err((_, words)) => tracing::debug!(status, "{}", self.redactor.text(&words)),
+            Ok(()) => (),
+        }
+        Ok(Answer { status, headers, body: self.redactor.body(body) })
+    }
+
+    async fn fill(&self, response: &mut Response, body: &mut Vec<u8>, network: &NetworkSpec) -> Result<(), Fault> {
+        loop {
+            let silence_ends = self.clock.now().steady + network.read_timeout;
+            let next = tokio::select! {
+                biased;
+                next = response.chunk() => next,
+                () = self.clock.sleep_until(silence_ends) => {
+                    let silent = network.read_timeout;
+                    return Err((Failure::Timeout, format!("The provider fell silent for {silent} in its answer.")));
+                }
+            };
+            let Some(chunk) = next.map_err(|e| fault::in_body(&e, body.len()))? else { return Ok(()) };
+            // Counted after decompression: a small bomb is refused at the cap, not at the end of memory.
+            if (body.len() + chunk.len()) as u64 > network.max_body {
+                let words = format!("The answer grew past {} bytes when decompressed.", network.max_body);
+                return Err((Failure::TooLarge, words));
+            }
+            body.extend_from_slice(&chunk);
+        }
+    }
+
+    /// Lower-case names; values that are not text are left out, secrets are taken out (a `Location` may echo our query).
+    fn text_headers(&self, headers: &HeaderMap) -> Vec<(String, String)> {
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            let value = value.to_str().ok()?;
+            Some((name.as_str().to_owned(), self.redactor.text(value).into_owned()))
+        };
+        headers.iter().filter_map(text).collect()
+    }
+
+    /// Ends at the deadline, or `request_timeout` after the socket was up, whichever is first.
+    async fn give_up(&self, attempt: &Attempt, deadline: Steady, network: &NetworkSpec) {
+        tokio::select! {
+            up = attempt.came_up() => self.clock.sleep_until(deadline.min(up + network.request_timeout)).await,
+            () = self.clock.sleep_until(deadline) => (),
+        }
+    }
+}
+
+impl Door for HttpDoor {
+    fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>> {
+        Box::pin(self.send_within(permit.send_by(), permit.deadline(), request))
+    }
+    fn redact(&self, text: &str) -> String {
+        self.redactor.text(text).into_owned()
+    }
+}
+
+fn out_of_time(attempt: &Attempt, route: &Route) -> Fault {
+    match attempt.progress() {
+        Progress::Up(_) => (Failure::Timeout, format!("No complete answer within {}.", route.network.request_timeout)),
+        Progress::TooSlow => {
+            let within = route.network.connect_timeout;
+            (Failure::Connect, format!("No connection to {} within {within}.", route.origin()))
+        }
+        Progress::Connecting | Progress::TooLate => (
+            Failure::NotSent,
+            format!("The time to send ran out before {} was connected; nothing was written.", route.origin()),
+        ),
+    }
+}
+
+/// Follows no redirect, tries nothing again, keeps no socket, asks no proxy (which would answer in the provider's place
+/// and make "never connected" unprovable). HTTP/2 is off: its GOAWAY and REFUSED_STREAM invite resending.
+fn one_shot_client() -> reqwest::ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("larder/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .retry(retry::never())
+        .http1_only()
+        .pool_max_idle_per_host(0)
+        .no_proxy()
+        .connector_layer(GateLayer)
+}
+
+fn secure_client(needed_by: &ConnectionKey) -> Result<Client, String> {
+    one_shot_client().https_only(true).build().map_err(|_| {
+        format!(
+            "Connection {needed_by} uses https, but this machine has no certificate authorities to check the provider \
+             with; install the package ca-certificates, or name a bundle in SSL_CERT_FILE."
+        )
+    })
+}

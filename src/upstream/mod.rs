@@ -1,7 +1,13 @@
+//! The real door: reqwest with rustls.
 //! The only room that knows reqwest: `send(Permit, Request) -> Reply`. One request, one permit; follows nothing by itself.
 
+mod fault;
+mod gate;
 pub mod http;
 pub mod redact;
+pub mod route;
+#[cfg(test)]
+mod tests;
 
 use crate::domain::ids::ConnectionKey;
 use crate::domain::reply::Reply;

@@ -1,0 +1,170 @@
+//! Where a connection's requests may go, and how the credential gets onto them. Knows URLs and headers; sends nothing.
+
+use super::redact::Secret;
+use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// Set by the door or by HTTP itself; a caller's own would break framing, decompression or the rule that only the door
+/// holds credentials.
+const DOORS_OWN_HEADERS: [&str; 16] = [
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+/// A connection's base URL, its credential ready to travel, and its bounds.
+pub(super) struct Route {
+    /// `scheme://host[:port][/path]`, no trailing slash.
+    base: String,
+    parsed: Url,
+    credential: Attached,
+    pub(super) network: NetworkSpec,
+}
+
+enum Attached {
+    Nothing,
+    Query(String, Secret),
+    Header(HeaderName, HeaderValue),
+}
+
+/// Why a location is not asked.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoWay {
+    OtherOrigin(String),
+    NotALocation,
+}
+
+impl Route {
+    /// The error is a sentence about the connection's configuration.
+    pub(super) fn new(spec: &ConnectionSpec, secret: Option<&Secret>) -> Result<Route, String> {
+        let name = &spec.key;
+        let base = spec.base_url.trim_end_matches('/').to_owned();
+        let parsed = Url::parse(&base).map_err(|e| format!("The base_url of connection {name} is not a URL: {e}."))?;
+        if !matches!(parsed.scheme(), "http" | "https") || parsed.host().is_none() {
+            return Err(format!("The base_url of connection {name} must begin with http:// or https:// and a host."));
+        }
+        let credential = attach(&spec.carrier, secret).map_err(|why| format!("Connection {name}: {why}."))?;
+        Ok(Route { base, parsed, credential, network: spec.network.clone() })
+    }
+
+    pub(super) fn uses_tls(&self) -> bool {
+        self.parsed.scheme() == "https"
+    }
+
+    /// `scheme://host[:port]`, for sentences.
+    pub(super) fn origin(&self) -> String {
+        self.parsed.origin().ascii_serialization()
+    }
+
+    /// The full URL of `location` with the credential. Only the connection's own origin gets it.
+    pub(super) fn url(&self, location: &str) -> Result<Url, NoWay> {
+        let text = if location.starts_with('/') { format!("{}{location}", self.base) } else { location.to_owned() };
+        let mut url = Url::parse(&text).map_err(|_| NoWay::NotALocation)?;
+        if url.origin() != self.parsed.origin() || !url.username().is_empty() || url.password().is_some() {
+            return Err(NoWay::OtherOrigin(url.host_str().unwrap_or("no host").to_owned()));
+        }
+        url.set_fragment(None);
+        if let Attached::Query(name, secret) = &self.credential {
+            set_parameter(&mut url, name, secret.expose());
+        }
+        Ok(url)
+    }
+
+    /// The caller's headers without those that are the door's, and the credential. Headers that cannot be written are
+    /// left out: at most a validator is lost, and the answer is a full one.
+    pub(super) fn headers(&self, asked: &[(String, String)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in asked {
+            let parsed = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value));
+            if let (Ok(name), Ok(value)) = parsed
+                && !DOORS_OWN_HEADERS.contains(&name.as_str())
+            {
+                headers.append(name, value);
+            }
+        }
+        if let Attached::Header(name, value) = &self.credential {
+            headers.insert(name.clone(), value.clone());
+        }
+        headers
+    }
+}
+
+fn attach(carrier: &Carrier, secret: Option<&Secret>) -> Result<Attached, String> {
+    match (carrier, secret) {
+        (Carrier::None, _) => Ok(Attached::Nothing),
+        (_, None) => Err("it has to send a credential, but none was read".to_owned()),
+        (Carrier::Query { name }, Some(secret)) => Ok(Attached::Query(name.clone(), secret.clone())),
+        (Carrier::Header { name, scheme }, Some(secret)) => {
+            let header =
+                HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("{name:?} is not a header name"))?;
+            let text = match scheme {
+                Some(scheme) => zeroize::Zeroizing::new(format!("{scheme} {}", secret.expose())),
+                None => zeroize::Zeroizing::new(secret.expose().to_owned()),
+            };
+            let cannot = || format!("its credential has characters that the header {name} cannot carry");
+            // Outside ASCII a header has no agreed reading, and no provider hands out such keys.
+            let mut value =
+                if text.is_ascii() { HeaderValue::from_str(&text).ok() } else { None }.ok_or_else(cannot)?;
+            value.set_sensitive(true);
+            Ok(Attached::Header(header, value))
+        }
+    }
+}
+
+/// Replaces the parameter: a provider that echoes our query in a `Location` must not make us send it twice.
+fn set_parameter(url: &mut Url, name: &str, value: &str) {
+    let raw = url.query().unwrap_or_default();
+    let pairs = raw.split('&').filter(|pair| !pair.is_empty());
+    // Both sides skip empty pairs, so they run in step; the raw text is kept as the caller wrote it.
+    let kept: Vec<&str> = pairs.zip(url.query_pairs()).filter(|(_, (n, _))| n != name).map(|(pair, _)| pair).collect();
+    let kept = kept.join("&");
+    url.set_query(if kept.is_empty() { None } else { Some(&kept) });
+    url.query_pairs_mut().append_pair(name, value);
+}
+
+/// `scheme://host[:port]` of a URL, the port only where it is not the scheme's own; `None` if it is not an http(s) URL.
+pub fn origin_of(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| url.origin().ascii_serialization())
+}
+
+/// Whether two URLs have the same scheme, host and port: where the credential of one may be shown to the other.
+pub fn same_origin(a: &str, b: &str) -> bool {
+    matches!((origin_of(a), origin_of(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// What to ask next after a 3xx: `location` as the provider gave it, resolved against the request that it answers.
+/// `asked` and the result are as in [`super::Request::location`]: below `base_url` where possible, so that the charge is
+/// counted on the same endpoint as a direct request. The error is a sentence: another origin, or not a URL.
+pub fn after_redirect(base_url: &str, asked: &str, location: &str) -> Result<String, String> {
+    let base = base_url.trim_end_matches('/');
+    let from = if asked.starts_with('/') { format!("{base}{asked}") } else { asked.to_owned() };
+    let from = Url::parse(&from).map_err(|_| "The redirected request has no URL.".to_owned())?;
+    let mut to =
+        from.join(location).map_err(|_| "The provider redirects to something that is not a URL.".to_owned())?;
+    if !same_origin(base, to.as_str()) {
+        let host = to.host_str().unwrap_or("no host");
+        return Err(format!("The provider redirects to another origin ({host}); the credential does not go there."));
+    }
+    to.set_fragment(None);
+    // Compare in the parser's own spelling: an upper-case host or a default port must not hide the base.
+    let spelled = Url::parse(base).map_or_else(|_| base.to_owned(), |u| u.as_str().trim_end_matches('/').to_owned());
+    match to.as_str().strip_prefix(&spelled) {
+        Some(below) if below.starts_with('/') => Ok(below.to_owned()),
+        _ => Ok(to.to_string()),
+    }
+}

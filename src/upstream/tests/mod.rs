@@ -1,0 +1,103 @@
+//! The door against a provider made of raw bytes: what came back, how often it was counted, and that no word tells the key.
+
+mod clock;
+mod door;
+mod provider;
+mod route;
+mod tls;
+
+use super::Request;
+use super::http::HttpDoor;
+use super::redact::Secret;
+use crate::clock::Clock;
+use crate::domain::ids::{ConnectionKey, Organization};
+use crate::domain::reply::Reply;
+use crate::domain::spec::{Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, SecretSource, WaitSpec};
+use crate::domain::time::{Span, Steady};
+use clock::JumpClock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const KEY: &str = "k3y/with+odd=signs";
+
+fn yard() -> ConnectionKey {
+    ConnectionKey { organization: Organization::default(), connection: "yard".into() }
+}
+
+fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpec {
+    ConnectionSpec {
+        key: yard(),
+        provider: "test".to_owned(),
+        recipe: None,
+        base_url: base_url.to_owned(),
+        secret: SecretSource::None,
+        carrier,
+        limits: vec![],
+        poll: PollSpec { enabled: true, interval: Interval::Auto },
+        targets: vec![],
+        commands: vec![],
+        rules: vec![],
+        waits: WaitSpec::default(),
+        network,
+        refresh_min_age: Span::from_secs(60),
+    }
+}
+
+/// Bounds short enough for a test.
+fn quick() -> NetworkSpec {
+    NetworkSpec { connect_timeout: Span(300), read_timeout: Span(300), request_timeout: Span(600), max_body: 100_000 }
+}
+
+fn query() -> Carrier {
+    Carrier::Query { name: "api_key".to_owned() }
+}
+
+fn bearer() -> Carrier {
+    Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) }
+}
+
+fn get(location: &str) -> Request {
+    Request { connection: yard(), method: "GET", location: location.to_owned(), headers: vec![] }
+}
+
+struct Bench {
+    door: HttpDoor,
+    clock: Arc<JumpClock>,
+}
+
+impl Bench {
+    fn new(base_url: &str, carrier: Carrier) -> Bench {
+        Bench::with(spec(base_url, carrier, quick()))
+    }
+
+    fn with(spec: ConnectionSpec) -> Bench {
+        let secrets = match spec.carrier {
+            Carrier::None => BTreeMap::new(),
+            _ => BTreeMap::from([(yard(), Secret::new(KEY.to_owned()).unwrap())]),
+        };
+        let clock = Arc::new(JumpClock::default());
+        let door = HttpDoor::new(&[spec], secrets, clock.clone()).unwrap();
+        Bench { door, clock }
+    }
+
+    /// A permit as the budget makes them: half a second to send, two seconds in all.
+    async fn ask(&self, request: Request) -> Reply {
+        let now = self.clock.now().steady;
+        self.ask_within(now + Span(500), now + Span(2000), request).await
+    }
+
+    async fn ask_within(&self, send_by: Steady, deadline: Steady, request: Request) -> Reply {
+        let reply = self.door.send_within(send_by, deadline, request).await;
+        tells_no_secret(&reply);
+        reply
+    }
+}
+
+/// A46, A47: whatever happened, neither the key nor the query is in what the door hands back.
+fn tells_no_secret(reply: &Reply) {
+    let told = format!("{reply:?}");
+    for spelled in [KEY, "k3y%2Fwith%2Bodd%3Dsigns", "api_key=k"] {
+        assert!(!told.contains(spelled), "{told}");
+    }
+    assert!(!reply.detail.contains('?'), "{}", reply.detail);
+}

@@ -1,0 +1,108 @@
+use super::super::route::{NoWay, Route, after_redirect, origin_of, same_origin};
+use super::*;
+
+fn route(base_url: &str, carrier: Carrier) -> Route {
+    let secret = Secret::new(KEY.to_owned()).unwrap();
+    Route::new(&spec(base_url, carrier, quick()), Some(&secret)).unwrap()
+}
+
+#[test]
+fn locations_stand_below_the_base_url_and_get_the_key() {
+    let r = route("https://api.test/api/v1/", query());
+    for (location, url) in [
+        ("/status", "https://api.test/api/v1/status?api_key=k3y%2Fwith%2Bodd%3Dsigns"),
+        ("/status?x=1&y=a%20b", "https://api.test/api/v1/status?x=1&y=a%20b&api_key=k3y%2Fwith%2Bodd%3Dsigns"),
+        ("/status?api_key=***&x=1", "https://api.test/api/v1/status?x=1&api_key=k3y%2Fwith%2Bodd%3Dsigns"),
+        ("/status?&x&api%5Fkey=1&&z#top", "https://api.test/api/v1/status?x&z&api_key=k3y%2Fwith%2Bodd%3Dsigns"),
+        ("https://API.test:443/other", "https://api.test/other?api_key=k3y%2Fwith%2Bodd%3Dsigns"),
+    ] {
+        assert_eq!(r.url(location).unwrap().as_str(), url, "{location}");
+    }
+}
+
+#[test]
+fn no_other_origin_is_ever_asked() {
+    let r = route("https://api.test", query());
+    for location in [
+        "http://api.test/x",
+        "https://api.test:8443/x",
+        "https://api.test.evil.example/x",
+        "https://evil.example/x",
+        "https://user@api.test/x",
+        "https://api.test@evil.example/x",
+        "file:///etc/passwd",
+    ] {
+        assert!(matches!(r.url(location), Err(NoWay::OtherOrigin(_))), "{location}");
+    }
+    for location in ["", "status", "@evil.example/x", "?x=1"] {
+        assert_eq!(r.url(location), Err(NoWay::NotALocation), "{location}");
+    }
+    // These look like another host and are not: they are paths.
+    for location in ["//evil.example/x", "/@evil.example", "/\\evil.example", "/.evil.example"] {
+        assert_eq!(r.url(location).unwrap().host_str(), Some("api.test"), "{location}");
+    }
+}
+
+#[test]
+fn only_the_door_holds_credentials_and_framing() {
+    let r = route("https://api.test", bearer());
+    let asked = [
+        ("If-None-Match", "\"v1\""),
+        ("Authorization", "Bearer stolen"),
+        ("Cookie", "session=1"),
+        ("Host", "evil.example"),
+        ("Accept-Encoding", "identity"),
+        ("Transfer-Encoding", "chunked"),
+        ("X-Broken", "a\r\nX-Smuggled: 1"),
+        ("X Broken", "a"),
+    ];
+    let asked: Vec<_> = asked.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let headers = r.headers(&asked);
+    let names: Vec<&str> = headers.keys().map(|n| n.as_str()).collect();
+    assert_eq!(names, ["if-none-match", "authorization"]);
+    assert_eq!(headers["authorization"].to_str().unwrap(), format!("Bearer {KEY}"));
+    assert!(!format!("{headers:?}").contains(KEY), "a header map prints without its credential");
+}
+
+#[test]
+fn what_cannot_travel_is_told_at_start() {
+    let secret = Secret::new("schlüssel".to_owned()).unwrap();
+    let said = Route::new(&spec("https://api.test", bearer(), quick()), Some(&secret)).err().unwrap();
+    assert!(said.contains("characters that the header Authorization cannot carry") && !said.contains("schl"), "{said}");
+    let said = Route::new(&spec("https://api.test", bearer(), quick()), None).err().unwrap();
+    assert_eq!(said, "Connection default/yard: it has to send a credential, but none was read.");
+    let said = Route::new(&spec("ftp://api.test", Carrier::None, quick()), None).err().unwrap();
+    assert!(said.contains("must begin with http:// or https://"), "{said}");
+}
+
+#[test]
+fn redirects_are_resolved_to_the_same_endpoint() {
+    let base = "https://api.test/api/v1";
+    for (asked, location, next) in [
+        ("/status", "status/", Ok("/status/")),
+        ("/status?x=1", "/api/v1/new?x=1", Ok("/new?x=1")),
+        ("/status", "https://API.test:443/api/v1/new#top", Ok("/new")),
+        ("/status", "/login", Ok("https://api.test/login")),
+        ("/status", "/api/v10/x", Ok("https://api.test/api/v10/x")),
+        ("/status", "//evil.example/x", Err("(evil.example)")),
+        ("/status", "http://api.test/api/v1/status", Err("another origin")),
+        ("/status", "https://api.test:444/", Err("another origin")),
+        ("/status", "http://[", Err("not a URL")),
+    ] {
+        match (after_redirect(base, asked, location), next) {
+            (Ok(got), Ok(next)) => assert_eq!(got, next, "{location}"),
+            (Err(said), Err(part)) => assert!(said.contains(part), "{said}"),
+            (got, next) => panic!("{location}: {got:?} instead of {next:?}"),
+        }
+    }
+}
+
+#[test]
+fn origins_are_compared_by_scheme_host_and_port() {
+    assert_eq!(origin_of("https://API.test:443/x?y"), Some("https://api.test".to_owned()));
+    assert_eq!(origin_of("http://10.0.0.1:9090"), Some("http://10.0.0.1:9090".to_owned()));
+    assert_eq!(origin_of("ftp://api.test"), None);
+    assert!(same_origin("https://a.test/x", "https://A.test:443/y"));
+    assert!(!same_origin("https://a.test", "http://a.test"));
+    assert!(!same_origin("nonsense", "nonsense"));
+}
