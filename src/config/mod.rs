@@ -1,7 +1,36 @@
 //! `larder.toml`, recipes and `LARDER_*` environment -> validated settings. Knows the specs of `domain` and compiles every
-//! expression with `rules`, so that a wrong path is told at start and not at the first answer.
+//! expression with `rules`, so that a wrong path is told at start and not at the first answer. Reads no secret.
+//!
+//! A file is read table by table (`section`), each table into a draft where every key may be absent (`draft`), a recipe into
+//! the same draft below it; then the whole is checked together (`finish`). Nothing stops at the first error.
 
-use crate::domain::spec::ConnectionSpec;
+mod draft;
+mod environment;
+mod finish;
+mod limits;
+mod place;
+mod recipe;
+mod rules;
+mod section;
+mod server;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use environment::{Environment, PLAIN_VARIABLES};
+pub use recipe::Recipes;
+
+use crate::domain::ids::{ConnectionKey, Organization, TargetName};
+use crate::domain::spec::{ConnectionSpec, SecretSource};
+use crate::rules::classify::Classifier;
+use crate::rules::extract::Extractor;
+use draft::{Draft, Origin};
+use finish::Identity;
+use place::{Problems, Slot, nearest};
+use section::{Document, Section};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +54,157 @@ pub struct ServerSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(pub String);
 
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Reads and validates; all errors of a file are told at once.
-pub fn load(_path: &Path) -> Result<Settings, Vec<ConfigError>> {
-    todo!()
+pub fn load(path: &Path) -> Result<Settings, Vec<ConfigError>> {
+    let text = std::fs::read(path).map_err(|e| {
+        let what = "write one, or name another with --config";
+        vec![ConfigError(format!("{}: cannot be read ({}); {what}", path.display(), e.kind()))]
+    })?;
+    let text =
+        String::from_utf8(text).map_err(|_| vec![ConfigError(format!("{}: is not UTF-8 text", path.display()))])?;
+    read(&text, path, &Environment::of_process(), &Recipes::embedded(), compile_expressions)
+}
+
+/// As [`load`], from values: `file` names the text in errors, and relative paths begin in its folder. Does not look into
+/// expressions (JSONPath, filters, patterns).
+pub fn parse(
+    text: &str,
+    file: &Path,
+    environment: &Environment,
+    recipes: &Recipes,
+) -> Result<Settings, Vec<ConfigError>> {
+    read(text, file, environment, recipes, |_| Vec::new())
+}
+
+/// Compiles what a connection has of expressions; what is wrong with them.
+type Expressions = fn(&ConnectionSpec) -> Vec<WrongExpression>;
+
+/// Which part of a connection an expression belongs to.
+enum ExpressionOf {
+    Target(TargetName),
+    Rules,
+}
+
+/// `sentence` names the key below that part.
+struct WrongExpression {
+    of: ExpressionOf,
+    sentence: String,
+}
+
+fn compile_expressions(spec: &ConnectionSpec) -> Vec<WrongExpression> {
+    let of_target = |target: &crate::domain::spec::TargetSpec| {
+        let sentences = Extractor::compile(target).err().unwrap_or_default();
+        let name = target.name.clone();
+        sentences.into_iter().map(move |sentence| WrongExpression { of: ExpressionOf::Target(name.clone()), sentence })
+    };
+    let of_rules = Classifier::compile(&spec.rules, &spec.waits).err().unwrap_or_default();
+    let of_rules = of_rules.into_iter().map(|sentence| WrongExpression { of: ExpressionOf::Rules, sentence });
+    spec.targets.iter().flat_map(of_target).chain(of_rules).collect()
+}
+
+fn read(
+    text: &str,
+    file: &Path,
+    environment: &Environment,
+    recipes: &Recipes,
+    expressions: Expressions,
+) -> Result<Settings, Vec<ConfigError>> {
+    let mut problems = Problems::default();
+    let document = Document::new(0, &file.display().to_string(), text);
+    let Some(table) = document.tables(text, &mut problems) else { return Err(problems.into_errors()) };
+    let root = Section::root(&document, table.get_ref());
+    root.only(&["server", "connection"], &[], &mut problems);
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let server = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
+    let server = server::read(server.as_ref(), folder, &mut problems);
+    let mut reader = Reader::new(folder, environment, recipes, expressions);
+    let sections = root.tables("connection", &mut problems);
+    let connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
+    environment.check(&reader.names, &reader.credentials, &mut problems);
+    if problems.is_empty() { Ok(Settings { server, connections }) } else { Err(problems.into_errors()) }
+}
+
+/// Reads connections one after the other and remembers what they named.
+struct Reader<'a> {
+    folder: &'a Path,
+    environment: &'a Environment,
+    recipes: &'a Recipes,
+    expressions: Expressions,
+    names: Vec<String>,
+    taken: BTreeSet<ConnectionKey>,
+    /// Variables that hold secrets.
+    credentials: BTreeSet<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        folder: &'a Path,
+        environment: &'a Environment,
+        recipes: &'a Recipes,
+        expressions: Expressions,
+    ) -> Reader<'a> {
+        let (names, taken, credentials) = Default::default();
+        Reader { folder, environment, recipes, expressions, names, taken, credentials }
+    }
+
+    fn connection(&mut self, section: Section<'_>, p: &mut Problems) -> Option<ConnectionSpec> {
+        let name = section.parsed("name", p, words::name).required(
+            &section.place,
+            "name",
+            "how the connection is called in addresses and pages",
+            p,
+        );
+        let organization = section.parsed("organization", p, words::name);
+        let organization = organization.value().map_or_else(Organization::default, Organization);
+        let variables = name.as_deref().map(|name| self.environment.of_connection(name)).unwrap_or_default();
+        let section = section.with_variables(variables);
+        let key = name.map(|name| ConnectionKey { organization, connection: name.as_str().into() });
+        if let Some(key) = &key {
+            self.names.push(key.connection.0.clone());
+            if !self.taken.insert(key.clone()) {
+                p.add(&section.place, format!("there is another connection named {:?}", key.connection.as_str()));
+            }
+        }
+        let mut draft = Draft::read(&section, Origin::Connection, self.folder, p);
+        if let Some(SecretSource::Env(variable)) = draft.credential.source.placed().map(|placed| &placed.value) {
+            self.credentials.insert(variable.clone());
+        }
+        let recipe = section.text("recipe", p);
+        if let Slot::Set(name) = &recipe {
+            match self.recipe(&name.value, p) {
+                Some(below) => draft = draft.over(below),
+                None => {
+                    let sentence = self.no_such_recipe(&name.value);
+                    p.add(&name.place, sentence);
+                    // Whatever else is missing now may be in the recipe that was meant.
+                    return None;
+                }
+            }
+        }
+        let identity = key.map(|key| Identity { key, recipe: recipe.value() });
+        finish::finish(identity, draft, self.expressions, p)
+    }
+
+    fn recipe(&self, name: &str, p: &mut Problems) -> Option<Draft> {
+        let order = 1 + self.recipes.names().position(|known| known == name)?;
+        let text = self.recipes.text(name)?;
+        let document = Document::new(order, &format!("recipe {name}"), text);
+        let table = document.tables(text, p)?;
+        Some(Draft::read(&Section::root(&document, table.get_ref()), Origin::Recipe, self.folder, p))
+    }
+
+    fn no_such_recipe(&self, name: &str) -> String {
+        let known: Vec<&str> = self.recipes.names().collect();
+        match (nearest(name, known.iter().copied()), known.is_empty()) {
+            (Some(meant), _) => format!("there is no recipe {name:?}; did you mean {meant:?}?"),
+            (None, false) => format!("there is no recipe {name:?}; there is: {}", known.join(", ")),
+            (None, true) => format!("there is no recipe {name:?}"),
+        }
+    }
 }

@@ -1,0 +1,251 @@
+//! A connection as one file says it: every key may be absent. A recipe is read into the same draft, and the connection's
+//! own is laid over it. Knows keys and precedence; what has to be there in the end is for `finish`.
+
+use super::place::{Place, Placed, Problems, Slot};
+use super::rules::{self, CommandDraft, WaitsDraft};
+use super::section::Section;
+use super::{limits, targets, words};
+use crate::domain::limit::Limit;
+use crate::domain::spec::{Carrier, Interval, RuleSpec, SecretSource, TargetSpec};
+use crate::domain::time::Span;
+use std::path::Path;
+
+/// Keys that a connection and a recipe share.
+const SHARED: [&str; 14] = [
+    "provider",
+    "base_url",
+    "credential",
+    "limit",
+    "poll",
+    "target",
+    "command",
+    "rule",
+    "waits",
+    "refresh_min_age",
+    "connect_timeout",
+    "read_timeout",
+    "request_timeout",
+    "max_body",
+];
+
+/// Where a draft comes from, and so which keys it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Connection,
+    Recipe,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub place: Place,
+    pub provider: Slot<String>,
+    pub base_url: Slot<String>,
+    pub credential: CredentialDraft,
+    pub limits: Vec<Placed<Option<Limit>>>,
+    pub poll_enabled: Slot<bool>,
+    pub interval: Slot<Interval>,
+    pub targets: Vec<Placed<Option<TargetSpec>>>,
+    pub commands: Vec<Placed<Option<CommandDraft>>>,
+    pub rules: Vec<Placed<Option<RuleSpec>>>,
+    pub waits: WaitsDraft,
+    pub refresh_min_age: Slot<Span>,
+    pub connect_timeout: Slot<Span>,
+    pub read_timeout: Slot<Span>,
+    pub request_timeout: Slot<Span>,
+    pub max_body: Slot<u64>,
+}
+
+/// Where the secret lies is the user's; how it travels may come from the recipe.
+#[derive(Clone, Debug)]
+pub(super) struct CredentialDraft {
+    pub place: Place,
+    pub source: Slot<SecretSource>,
+    pub carrier: Slot<Carrier>,
+}
+
+impl Draft {
+    /// `folder`: relative credential files lie beside the file that names them.
+    pub fn read(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut Problems) -> Draft {
+        let (own, later): (&[&str], &[&str]) = match origin {
+            Origin::Connection => (&["name", "organization", "recipe"], &["scan"]),
+            Origin::Recipe => (&["fact"], &["scan"]),
+        };
+        section.only(&[own, &SHARED].concat(), later, p);
+        if origin == Origin::Recipe {
+            check_facts(section, p);
+        }
+        let (poll_enabled, interval) = read_poll(section, p);
+        Draft {
+            place: section.place.clone(),
+            provider: section.text("provider", p),
+            base_url: section.parsed("base_url", p, words::base_url),
+            credential: read_credential(section, origin, folder, p),
+            limits: limits::read(section, p),
+            poll_enabled,
+            interval,
+            targets: targets::read(section, p),
+            commands: rules::read_commands(section, p),
+            rules: rules::read_rules(section, p),
+            waits: rules::read_waits(section, p),
+            refresh_min_age: section.span_or_zero("refresh_min_age", p),
+            connect_timeout: section.span("connect_timeout", p),
+            read_timeout: section.span("read_timeout", p),
+            request_timeout: section.span("request_timeout", p),
+            max_body: read_size(section, p),
+        }
+    }
+
+    /// This draft, and what the recipe says where this one is silent. Limits, targets, commands and rules of the same name
+    /// are replaced whole, others are added behind: own rules are asked first.
+    pub fn over(self, recipe: Draft) -> Draft {
+        Draft {
+            place: self.place,
+            provider: self.provider.or(recipe.provider),
+            base_url: self.base_url.or(recipe.base_url),
+            credential: CredentialDraft {
+                place: self.credential.place,
+                source: self.credential.source,
+                carrier: self.credential.carrier.or(recipe.credential.carrier),
+            },
+            limits: overlay(self.limits, recipe.limits, |limit| limit.name.clone()),
+            poll_enabled: self.poll_enabled.or(recipe.poll_enabled),
+            interval: self.interval.or(recipe.interval),
+            targets: overlay(self.targets, recipe.targets, |target| target.name.0.clone()),
+            commands: overlay(self.commands, recipe.commands, |command| command.spec.name.clone()),
+            rules: overlay(self.rules, recipe.rules, |rule| rule.name.clone()),
+            waits: WaitsDraft {
+                floor: self.waits.floor.or(recipe.waits.floor),
+                ceiling: self.waits.ceiling.or(recipe.waits.ceiling),
+                default: self.waits.default.or(recipe.waits.default),
+            },
+            refresh_min_age: self.refresh_min_age.or(recipe.refresh_min_age),
+            connect_timeout: self.connect_timeout.or(recipe.connect_timeout),
+            read_timeout: self.read_timeout.or(recipe.read_timeout),
+            request_timeout: self.request_timeout.or(recipe.request_timeout),
+            max_body: self.max_body.or(recipe.max_body),
+        }
+    }
+}
+
+fn overlay<T>(
+    own: Vec<Placed<Option<T>>>,
+    recipe: Vec<Placed<Option<T>>>,
+    name: impl Fn(&T) -> String,
+) -> Vec<Placed<Option<T>>> {
+    let taken: Vec<String> = own.iter().filter_map(|placed| placed.value.as_ref().map(&name)).collect();
+    let added = recipe.into_iter().filter(|r| r.value.as_ref().is_none_or(|value| !taken.contains(&name(value))));
+    own.into_iter().chain(added).collect()
+}
+
+fn read_poll(section: &Section<'_>, p: &mut Problems) -> (Slot<bool>, Slot<Interval>) {
+    let Some(poll) = section.table("poll", p) else { return (Slot::Absent, Slot::Absent) };
+    poll.only(&["enabled", "interval"], &["inactivity_ttl", "completion_grace"], p);
+    let interval = poll.parsed("interval", p, |text| match text {
+        "auto" => Ok(Interval::Auto),
+        _ => match words::span(text).map_err(|wrong| format!("{wrong}, or \"auto\""))? {
+            short if short < Span::from_secs(1) => {
+                Err("is shorter than one second; no provider is polled faster".to_owned())
+            }
+            span => Ok(Interval::Every(span)),
+        },
+    });
+    (poll.flag("enabled", p), interval)
+}
+
+fn read_size(section: &Section<'_>, p: &mut Problems) -> Slot<u64> {
+    let mut as_number = Problems::default();
+    match section.whole("max_body", (1, 1 << 30), &mut as_number) {
+        Slot::Bad => section.parsed("max_body", p, words::size),
+        slot => slot,
+    }
+}
+
+/// `{ env = "NAME", query = "api_key" }` or `{ file = "...", header = "Authorization", scheme = "Bearer" }`. A value in
+/// the file itself is refused, and not one word of it is repeated.
+fn read_credential(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut Problems) -> CredentialDraft {
+    const BY_REFERENCE: &str = "must not hold the secret itself: put it into an environment variable or a file that only \
+                                Larder can read, and name that here: credential = { env = \"NAME\" } or { file = \"PATH\" }";
+    let place = section.place_of("credential");
+    let nothing = |slot| CredentialDraft { place: place.clone(), source: slot, carrier: Slot::Absent };
+    if section.word("credential").is_some() {
+        p.add(&place, BY_REFERENCE);
+        return nothing(Slot::Bad);
+    }
+    let Some(table) = section.table("credential", p) else {
+        return nothing(if section.has("credential") { Slot::Bad } else { Slot::Absent });
+    };
+    let mut known = vec!["env", "file", "query", "header", "scheme"];
+    for literal in ["value", "secret", "key", "token", "password", "api_key"].into_iter().filter(|k| table.has(k)) {
+        p.add(&table.place_of(literal), BY_REFERENCE);
+        known.push(literal);
+    }
+    table.only(&known, &[], p);
+    if origin == Origin::Recipe {
+        for key in ["env", "file"].into_iter().filter(|k| table.has(k)) {
+            p.add(&table.place_of(key), "is not for a recipe: where the secret lies is for the connection to say");
+        }
+    }
+    CredentialDraft { source: read_source(&table, folder, p), carrier: read_carrier(&table, p), place }
+}
+
+fn read_source(table: &Section<'_>, folder: &Path, p: &mut Problems) -> Slot<SecretSource> {
+    let variable = |name: &str| match name.is_empty() || name.contains(['=', '\0', ' ', '$']) {
+        true => Err("must be the name of an environment variable, without $".to_owned()),
+        false => Ok(SecretSource::Env(name.to_owned())),
+    };
+    let env = table.parsed("env", p, variable);
+    let file = table.parsed("file", p, |path| match path.is_empty() {
+        true => Err("must be the path of a file that holds the secret alone".to_owned()),
+        false => Ok(SecretSource::File(folder.join(path))),
+    });
+    match (env, file) {
+        (Slot::Absent, other) | (other, Slot::Absent) => other,
+        // Where one of them comes from the environment, it is meant to win over the file's other one.
+        (Slot::Set(env), Slot::Set(file)) if env.place.is_variable() != file.place.is_variable() => {
+            Slot::Set(if env.place.is_variable() { env } else { file })
+        }
+        _ => {
+            p.add(&table.place, "has both `env` and `file`; the secret lies in one of them");
+            Slot::Bad
+        }
+    }
+}
+
+fn read_carrier(table: &Section<'_>, p: &mut Problems) -> Slot<Carrier> {
+    let token = |text: &str| {
+        let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        match !text.is_empty() && text.bytes().all(fits) {
+            true => Ok(text.to_owned()),
+            false => Err("has characters that HTTP does not allow there".to_owned()),
+        }
+    };
+    let scheme = table.parsed("scheme", p, token);
+    let query = table.text("query", p);
+    if table.has("scheme") && !table.has("header") {
+        p.add(&table.place_of("scheme"), "belongs to `header`: it stands in front of the secret there");
+    }
+    match (query, table.parsed("header", p, token)) {
+        (Slot::Absent, Slot::Absent) => Slot::Absent,
+        (Slot::Set(q), Slot::Absent) => Slot::Set(Placed { value: Carrier::Query { name: q.value }, place: q.place }),
+        (Slot::Absent, Slot::Set(h)) if !matches!(scheme, Slot::Bad) => {
+            Slot::Set(Placed { value: Carrier::Header { name: h.value, scheme: scheme.value() }, place: h.place })
+        }
+        (Slot::Set(_), Slot::Set(_)) => {
+            p.add(&table.place, "has both `query` and `header`; the secret travels in one of them");
+            Slot::Bad
+        }
+        _ => Slot::Bad,
+    }
+}
+
+/// `[[fact]]`: what the recipe claims and who says so. Read by people; checked so that none lacks its source.
+fn check_facts(section: &Section<'_>, p: &mut Problems) {
+    for fact in section.tables("fact", p) {
+        fact.only(&["text", "source", "date"], &[], p);
+        for key in ["text", "source", "date"] {
+            if fact.word(key).is_none_or(|word| word.trim().is_empty()) {
+                p.add(&fact.place.below(key), "is missing: a fact has a text, a source and the date when it was read");
+            }
+        }
+    }
+}

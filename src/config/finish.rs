@@ -1,0 +1,188 @@
+//! From a draft to a connection that can run: what has to be there, defaults, and what only shows when everything is seen
+//! together. Knows no file and no TOML.
+
+use super::draft::{CredentialDraft, Draft};
+use super::place::{Place, Placed, Problems, Slot, suggestion};
+use super::rules::{CommandDraft, WaitsDraft};
+use super::{Expressions, limits};
+use crate::domain::ids::{Caller, ConnectionKey};
+use crate::domain::limit::Limit;
+use crate::domain::spec::{
+    Carrier, CommandSpec, ConnectionSpec, Interval, NetworkSpec, PollSpec, RuleSpec, SecretSource, TargetSpec, WaitSpec,
+};
+use crate::domain::time::Span;
+use std::collections::BTreeSet;
+
+/// I2: a refresh by hand asks the provider only if the answer is at least a minute old.
+const REFRESH_MIN_AGE: Span = Span::from_secs(60);
+
+const NO_LIMIT: &str = "declares no limit. Larder keeps a budget: say what the provider allows, as in \
+                        [[connection.limit]] with name = \"day\", requests = 1000, window = \"24h\", kind = \"rolling\"; \
+                        where it names none, what you are willing to send";
+
+/// A connection's identity, from its own table alone.
+pub(super) struct Identity {
+    pub key: ConnectionKey,
+    pub recipe: Option<String>,
+}
+
+/// The specification, or `None` with the problems told. What is wrong besides is told too.
+pub(super) fn finish(
+    identity: Option<Identity>,
+    draft: Draft,
+    expressions: Expressions,
+    p: &mut Problems,
+) -> Option<ConnectionSpec> {
+    let at = draft.place.clone();
+    if draft.limits.is_empty() {
+        p.add(&at, NO_LIMIT);
+    }
+    let (secret, carrier) = finish_credential(&draft.credential, p);
+    let network = finish_network(&draft);
+    let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
+    let (target_places, targets) = finish_list(draft.targets, |target| target.name.0.clone(), p);
+    let (command_places, commands) = finish_list(draft.commands, |command| command.spec.name.clone(), p);
+    let (rule_places, rules) = finish_list(draft.rules, |rule| rule.name.clone(), p);
+    check_refreshes(&commands, &targets, p);
+    let address = "the address of the provider, such as \"https://api.example.test/v1\"";
+    let base_url = draft.base_url.required(&at, "base_url", address, p).unwrap_or_default();
+    let waits = finish_waits(draft.waits, p);
+    let interval = draft.interval.unwrap_or(Interval::Auto);
+    let Identity { key, recipe } = identity?;
+    let spec = ConnectionSpec {
+        key,
+        provider: draft.provider.value().or_else(|| recipe.clone()).unwrap_or_else(|| host_of(&base_url)),
+        recipe,
+        base_url,
+        secret,
+        carrier,
+        limits,
+        poll: PollSpec { enabled: draft.poll_enabled.unwrap_or(true), interval },
+        targets,
+        commands: commands.into_iter().map(|command| command.spec).collect(),
+        rules,
+        waits,
+        network,
+        refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
+    };
+    let places = Places { targets: target_places, commands: command_places, rules: rule_places, at };
+    check_together(&spec, &places, expressions, p);
+    Some(spec)
+}
+
+fn finish_network(draft: &Draft) -> NetworkSpec {
+    let defaults = NetworkSpec::default();
+    NetworkSpec {
+        connect_timeout: draft.connect_timeout.clone().unwrap_or(defaults.connect_timeout),
+        read_timeout: draft.read_timeout.clone().unwrap_or(defaults.read_timeout),
+        request_timeout: draft.request_timeout.clone().unwrap_or(defaults.request_timeout),
+        max_body: draft.max_body.clone().unwrap_or(defaults.max_body),
+    }
+}
+
+/// Where the members of the lists stand, in their order.
+struct Places {
+    targets: Vec<Place>,
+    commands: Vec<Place>,
+    rules: Vec<Place>,
+    at: Place,
+}
+
+/// What is sound, with its places. Two of one name are a problem: nobody could say which one is meant.
+fn finish_list<T>(list: Vec<Placed<Option<T>>>, name: impl Fn(&T) -> String, p: &mut Problems) -> (Vec<Place>, Vec<T>) {
+    let mut seen = BTreeSet::new();
+    let sound = list.into_iter().filter_map(|placed| Some((placed.place, placed.value?)));
+    sound
+        .inspect(|(place, value)| {
+            if !seen.insert(name(value)) {
+                p.add(place, format!("there is another one named {:?}", name(value)));
+            }
+        })
+        .unzip()
+}
+
+fn finish_credential(credential: &CredentialDraft, p: &mut Problems) -> (SecretSource, Carrier) {
+    let place = &credential.place;
+    match (&credential.source, &credential.carrier) {
+        (Slot::Set(source), Slot::Set(carrier)) => return (source.value.clone(), carrier.value.clone()),
+        (Slot::Set(_), Slot::Absent) => p.add(
+            place,
+            "does not say how the secret travels: add query = \"api_key\", or header = \"Authorization\" with \
+             scheme = \"Bearer\"",
+        ),
+        (Slot::Absent, Slot::Set(_)) => p.add(
+            place,
+            "does not say where the secret lies: add credential = { env = \"NAME\" } or { file = \"PATH\" }",
+        ),
+        _ => (),
+    }
+    (SecretSource::None, Carrier::None)
+}
+
+fn finish_waits(waits: WaitsDraft, p: &mut Problems) -> WaitSpec {
+    let defaults = WaitSpec::default();
+    let told =
+        waits.default.placed().or(waits.ceiling.placed()).or(waits.floor.placed()).map(|placed| placed.place.clone());
+    let spec = WaitSpec {
+        floor: waits.floor.unwrap_or(defaults.floor),
+        ceiling: waits.ceiling.unwrap_or(defaults.ceiling),
+        default: waits.default.unwrap_or(defaults.default),
+    };
+    if let Some(place) = told
+        && !(spec.floor <= spec.default && spec.default <= spec.ceiling)
+    {
+        let WaitSpec { floor, ceiling, default } = spec;
+        p.add(&place, format!("must be in order: floor ({floor}), default ({default}), ceiling ({ceiling})"));
+    }
+    spec
+}
+
+fn check_refreshes(commands: &[CommandDraft], targets: &[TargetSpec], p: &mut Problems) {
+    let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+    for command in commands {
+        if let Some(wanted) = &command.spec.then_refresh
+            && !names.contains(&wanted.as_str())
+        {
+            let sentence = format!("there is no target {:?}{}", wanted.as_str(), suggestion(wanted.as_str(), &names));
+            p.add(&command.then_refresh_at, sentence);
+        }
+    }
+}
+
+fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressions, p: &mut Problems) {
+    for (target, place) in spec.targets.iter().zip(&places.targets) {
+        check_no_literal_key(&spec.carrier, &target.get, place, p);
+        for limit in spec.limits.iter().filter(|_| spec.poll.enabled) {
+            limits::never_fits(limit, Caller::Poller, target.cost, "a poll", place, p);
+        }
+    }
+    for (command, place) in spec.commands.iter().zip(&places.commands) {
+        check_no_literal_key(&spec.carrier, &command.path, place, p);
+        for limit in &spec.limits {
+            limits::never_fits(limit, Caller::Command, command.cost, "the command", place, p);
+        }
+    }
+    for wrong in expressions(spec) {
+        let place = match &wrong.of {
+            super::ExpressionOf::Target(name) => {
+                spec.targets.iter().position(|t| t.name == *name).and_then(|at| places.targets.get(at))
+            }
+            super::ExpressionOf::Rules => places.rules.first(),
+        };
+        p.add(place.unwrap_or(&places.at), wrong.sentence);
+    }
+}
+
+/// `get = "/status?api_key=..."` would put the secret into a file, and into the ledger's endpoint.
+fn check_no_literal_key(carrier: &Carrier, path: &str, at: &Place, p: &mut Problems) {
+    let Carrier::Query { name } = carrier else { return };
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    if query.split('&').any(|pair| pair.split('=').next() == Some(name)) {
+        p.add(at, format!("has {name} in its path; the credential is added when the request is sent, take it out"));
+    }
+}
+
+fn host_of(base_url: &str) -> String {
+    let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or_default().to_owned()
+}

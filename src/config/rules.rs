@@ -1,0 +1,144 @@
+//! `[[connection.command]]`, `[[connection.rule]]` and `[connection.waits]`. Knows keys and words; what a rule does with an
+//! answer is for `crate::rules::classify`.
+
+use super::place::{Place, Placed, Problems, Slot, suggestion};
+use super::section::Section;
+use super::targets::MOST_COST;
+use super::words;
+use crate::domain::outcome::Outcome;
+use crate::domain::spec::{CommandSpec, Retry, RuleSpec};
+use crate::domain::time::Span;
+
+/// Outcomes that an answer can have. The others say that there was none, which no rule about an answer can know.
+const OF_ANSWERS: [Outcome; 8] = [
+    Outcome::Data,
+    Outcome::NotModified,
+    Outcome::Limited,
+    Outcome::CredentialRejected,
+    Outcome::Overloaded,
+    Outcome::NotReady,
+    Outcome::Gone,
+    Outcome::Unexpected,
+];
+
+/// A command, and where its `then_refresh` stands: it names a target that may come from the recipe.
+#[derive(Clone, Debug)]
+pub(super) struct CommandDraft {
+    pub spec: CommandSpec,
+    pub then_refresh_at: Place,
+}
+
+pub(super) fn read_commands(section: &Section<'_>, p: &mut Problems) -> Vec<Placed<Option<CommandDraft>>> {
+    let sections = section.tables("command", p);
+    let read = |command: Section<'_>| Placed { value: read_command(&command, p), place: command.place.clone() };
+    sections.into_iter().map(read).collect()
+}
+
+fn read_command(section: &Section<'_>, p: &mut Problems) -> Option<CommandDraft> {
+    section.only(&["name", "get", "post", "cost", "then_refresh", "retry"], &[], p);
+    let at = &section.place;
+    let name = section.parsed("name", p, words::name).required(at, "name", "how the command is called", p);
+    let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
+    let then_refresh = section.parsed("then_refresh", p, words::name).value();
+    let retry = section.parsed("retry", p, read_retry).unwrap_or(Retry::Never);
+    let (method, path) = match (section.parsed("get", p, template), section.parsed("post", p, template)) {
+        (Slot::Absent, Slot::Absent) => {
+            p.add(at, "has neither `get` nor `post`: the path to ask, with parameters in braces");
+            return None;
+        }
+        (get, Slot::Absent) => ("GET", get.value()),
+        (Slot::Absent, post) => ("POST", post.value()),
+        _ => {
+            p.add(at, "has both `get` and `post`; a command is one request");
+            return None;
+        }
+    };
+    let then_refresh_at = section.place_of("then_refresh");
+    let then_refresh = then_refresh.map(|name| name.as_str().into());
+    let spec = CommandSpec { name: name?, method, path: path?, cost, then_refresh, retry };
+    Some(CommandDraft { spec, then_refresh_at })
+}
+
+fn read_retry(text: &str) -> Result<Retry, String> {
+    match text {
+        "never" => Ok(Retry::Never),
+        "idempotent" => Ok(Retry::Idempotent),
+        _ => Err(format!("{text:?} is unknown{}", suggestion(text, &["never", "idempotent"]))),
+    }
+}
+
+/// A request path with `{parameter}`s. They stand in the query or in a segment, never in front of the first `/`.
+fn template(text: &str) -> Result<String, String> {
+    words::request_path(text)?;
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        let parameter = rest[at..].strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let Some((name, after)) = parameter else {
+            return Err("has a brace without its partner; parameters are written {like_this}".to_owned());
+        };
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') {
+            return Err(format!("{{{name}}} is not a parameter's name; use a-z, 0-9 and _"));
+        }
+        rest = after;
+    }
+    Ok(text.to_owned())
+}
+
+pub(super) fn read_rules(section: &Section<'_>, p: &mut Problems) -> Vec<Placed<Option<RuleSpec>>> {
+    let sections = section.tables("rule", p);
+    let read = |rule: Section<'_>| Placed { value: read_rule(&rule, p), place: rule.place.clone() };
+    sections.into_iter().map(read).collect()
+}
+
+fn read_rule(section: &Section<'_>, p: &mut Problems) -> Option<RuleSpec> {
+    section.only(&["name", "outcome", "status", "header", "body", "json"], &[], p);
+    let at = &section.place;
+    let name = section.text("name", p).required(at, "name", "what matched, in words, for pages and the ledger", p);
+    let outcome = section.parsed("outcome", p, read_outcome);
+    let outcome = outcome.required(at, "outcome", "what an answer that matches is, such as \"limited\"", p);
+    let status = section.numbers("status", (100, 599), p).unwrap_or_default();
+    let header = section.table("header", p);
+    let body = section.text("body", p).value();
+    let json = section.text("json", p).value();
+    if !["status", "header", "body", "json"].iter().any(|key| section.has(key)) {
+        p.add(at, "has no condition (status, header, body or json), so it would match every answer");
+    }
+    let header = match header {
+        Some(header) => Some(read_header(&header, p)?),
+        None => None,
+    };
+    Some(RuleSpec { name: name?, outcome: Some(outcome?), status, header, body, json })
+}
+
+/// `{ name = "x-error", matches = "regular expression" }`
+fn read_header(section: &Section<'_>, p: &mut Problems) -> Option<(String, String)> {
+    section.only(&["name", "matches"], &[], p);
+    let name = section.text("name", p).required(&section.place, "name", "the header's name", p);
+    let matches = section.text("matches", p).required(&section.place, "matches", "a regular expression", p);
+    Some((name?.to_ascii_lowercase(), matches?))
+}
+
+fn read_outcome(text: &str) -> Result<Outcome, String> {
+    let words = OF_ANSWERS.map(Outcome::word);
+    let found = OF_ANSWERS.into_iter().find(|outcome| outcome.word() == text);
+    found.ok_or_else(|| match Outcome::from_word(text) {
+        Some(_) => format!("{text:?} means that there was no answer; a rule can say {}", words.join(", ")),
+        None => format!("{text:?} is not an outcome{}", suggestion(text, &words)),
+    })
+}
+
+/// `[connection.waits]` before the recipe's and the defaults are filled in.
+#[derive(Clone, Debug)]
+pub(super) struct WaitsDraft {
+    pub floor: Slot<Span>,
+    pub ceiling: Slot<Span>,
+    pub default: Slot<Span>,
+}
+
+pub(super) fn read_waits(section: &Section<'_>, p: &mut Problems) -> WaitsDraft {
+    let Some(table) = section.table("waits", p) else {
+        return WaitsDraft { floor: Slot::Absent, ceiling: Slot::Absent, default: Slot::Absent };
+    };
+    table.only(&["floor", "ceiling", "default"], &[], p);
+    WaitsDraft { floor: table.span("floor", p), ceiling: table.span("ceiling", p), default: table.span("default", p) }
+}

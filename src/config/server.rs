@@ -1,0 +1,62 @@
+//! `[server]`: where to listen, where the data lies, which hosts are ours.
+
+use super::ServerSpec;
+use super::place::Problems;
+use super::section::Section;
+use super::words;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+const PORT: u16 = 8474;
+const DATA: &str = "larder.redb";
+
+/// Linux cuts the path of a unix socket at 108 bytes with the closing zero (unix(7)).
+const LONGEST_SOCKET_PATH: usize = 107;
+
+/// `folder` is where a relative `data` begins.
+pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problems) -> ServerSpec {
+    let mut spec = spec_at(folder.join(DATA));
+    let Some(section) = section else { return spec };
+    section.only(&["listen", "data", "hosts"], &[], p);
+    let data = section.parsed("data", p, |text| match text.is_empty() {
+        true => Err("must be the path of the data file".to_owned()),
+        false => Ok(folder.join(text)),
+    });
+    let data = data.checked(p, |path| {
+        let length = socket_beside(path).as_os_str().len();
+        (length > LONGEST_SOCKET_PATH).then(|| {
+            format!(
+                "is too long: the socket beside it would have {length} bytes, and {LONGEST_SOCKET_PATH} is the most"
+            )
+        })
+    });
+    if let Some(data) = data.value() {
+        spec = spec_at(data);
+    }
+    spec.listen = section.parsed("listen", p, listen).unwrap_or(spec.listen);
+    let hosts = section.texts("hosts", p);
+    let place = section.place_of("hosts");
+    for host in hosts.unwrap_or_default() {
+        match words::host(&host) {
+            Ok(host) => spec.hosts.push(host),
+            Err(sentence) => p.add(&place, sentence),
+        }
+    }
+    spec
+}
+
+fn spec_at(data: PathBuf) -> ServerSpec {
+    let socket = socket_beside(&data);
+    ServerSpec { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), data, socket, hosts: Vec::new() }
+}
+
+fn socket_beside(data: &Path) -> PathBuf {
+    let mut path = data.as_os_str().to_owned();
+    path.push(".sock");
+    PathBuf::from(path)
+}
+
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    let wrong = "must be an address and a port, such as \"127.0.0.1:8474\" or \"[::]:8474\"";
+    text.parse().map_err(|_| format!("{wrong}; {text:?} is not"))
+}

@@ -1,0 +1,109 @@
+//! `[[connection.target]]`: a standing question, its items, their fields and states. Whether an expression is well formed is
+//! for `rules` to say; this file knows keys and words.
+
+use super::place::{Placed, Problems, suggestion};
+use super::section::Section;
+use super::words;
+use crate::domain::spec::{FieldKind, FieldSpec, StateSpec, TargetSpec};
+use std::collections::BTreeSet;
+
+const KEYS: [&str; 11] =
+    ["name", "get", "cost", "items", "key", "title", "fresh_for", "expires_after", "fields", "state", "volatile"];
+
+/// Costs above this are mistakes.
+pub(super) const MOST_COST: u64 = 1_000_000;
+
+pub(super) fn read(section: &Section<'_>, problems: &mut Problems) -> Vec<Placed<Option<TargetSpec>>> {
+    let sections = section.tables("target", problems);
+    let read = |target: Section<'_>| Placed { value: read_one(&target, problems), place: target.place.clone() };
+    sections.into_iter().map(read).collect()
+}
+
+fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
+    section.only(&KEYS, &[], p);
+    let at = &section.place;
+    let name = section.parsed("name", p, words::name).required(at, "name", "how the target is called", p);
+    let get = section.parsed("get", p, words::request_path);
+    let get = get.required(at, "get", "the path to ask; targets fed by scans are not supported by this version", p);
+    let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
+    let items = section.text("items", p).required(at, "items", "the JSONPath of the items, such as \"$.zones[*]\"", p);
+    let key = section.text("key", p).required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p);
+    let title = section.text("title", p).value();
+    let fresh_for = section.span("fresh_for", p).value();
+    let expires_after = section.span("expires_after", p).value();
+    if let (Some(fresh), Some(expires)) = (fresh_for, expires_after)
+        && expires < fresh
+    {
+        p.add(&section.place_of("expires_after"), "is shorter than fresh_for; an answer goes stale before it expires");
+    }
+    let volatile = section.texts("volatile", p).unwrap_or_default();
+    let fields = read_fields(section, p);
+    let states = read_states(section, fields.as_deref().unwrap_or_default(), p);
+    let fields = fields?;
+    let (name, get, items, key, states) = (name?.as_str().into(), get?, items?, key?, states?);
+    Some(TargetSpec { name, get, cost, items, key, title, fresh_for, expires_after, fields, states, volatile })
+}
+
+/// `[connection.target.fields]`, in the order of the file.
+fn read_fields(section: &Section<'_>, p: &mut Problems) -> Option<Vec<FieldSpec>> {
+    let Some(table) = section.table("fields", p) else { return Some(Vec::new()) };
+    let mut fields = Vec::new();
+    for (name, _) in table.keys() {
+        let Some(field) = table.table(name, p) else {
+            fields.push(None);
+            continue;
+        };
+        field.only(&["path", "as", "when", "volatile"], &[], p);
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+            p.add(&field.place, "is not a field's name; use letters, digits, _ and -");
+        }
+        let path =
+            field.text("path", p).required(&field.place, "path", "a JSONPath from the item, such as \"$.time\"", p);
+        let kind = field.parsed("as", p, field_kind).unwrap_or(FieldKind::Text);
+        let when = field.text("when", p).value();
+        let volatile = field.flag("volatile", p).unwrap_or(false);
+        fields.push(path.map(|path| FieldSpec { name: name.to_owned(), path, kind, when, volatile }));
+    }
+    fields.into_iter().collect()
+}
+
+fn field_kind(text: &str) -> Result<FieldKind, String> {
+    let words = FieldKind::ALL.map(FieldKind::word);
+    let found = FieldKind::ALL.into_iter().find(|kind| kind.word() == text);
+    found.ok_or_else(|| format!("{text:?} is not a kind of field{}", suggestion(text, &words)))
+}
+
+fn read_states(section: &Section<'_>, fields: &[FieldSpec], p: &mut Problems) -> Option<Vec<StateSpec>> {
+    let sections = section.tables("state", p);
+    let last = sections.len();
+    let mut states = Vec::new();
+    for (at, state) in sections.iter().enumerate() {
+        state.only(&["is", "when", "until", "then"], &[], p);
+        let is = state.text("is", p).required(&state.place, "is", "the word for the state, such as \"running\"", p);
+        let when = state.text("when", p).value();
+        let until = state.text("until", p).value();
+        let then = state.text("then", p).value();
+        check_decay(state, until.as_deref(), then.as_deref(), fields, p);
+        if when.is_none() && !state.has("when") && at + 1 < last {
+            p.add(&state.place, "has no `when`, so it always holds and the states after it never do; put it last");
+        }
+        states.push(is.map(|is| StateSpec { is, when, until, then }));
+    }
+    states.into_iter().collect()
+}
+
+/// I7: a state that ends with a countdown names the field and the word from then on.
+fn check_decay(state: &Section<'_>, until: Option<&str>, then: Option<&str>, fields: &[FieldSpec], p: &mut Problems) {
+    let countdown = |f: &&FieldSpec| matches!(f.kind, FieldKind::SecondsUntil | FieldKind::SecondsLeft);
+    if state.has("until") != state.has("then") {
+        p.add(&state.place, "`until` (a countdown field) and `then` (the word when it ended) go together");
+    }
+    let (Some(until), Some(_)) = (until, then) else { return };
+    let countdowns: BTreeSet<&str> = fields.iter().filter(countdown).map(|f| f.name.as_str()).collect();
+    if !countdowns.contains(until) {
+        let known: Vec<&str> = countdowns.into_iter().collect();
+        let sentence =
+            format!("{until:?} is no field of kind seconds-left or seconds-until{}", suggestion(until, &known));
+        p.add(&state.place_of("until"), sentence);
+    }
+}

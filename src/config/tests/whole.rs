@@ -1,0 +1,270 @@
+use super::*;
+use crate::domain::ids::Caller;
+use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay};
+use crate::domain::outcome::Outcome;
+use crate::domain::spec::*;
+use crate::domain::time::Span;
+
+const WHOLE: &str = r#"
+[server]
+listen = "192.0.2.1:80"
+data   = "shelf/larder.redb"
+hosts  = ["Larder.home.arpa", "192.0.2.1"]
+
+[[connection]]
+name         = "yard"
+organization = "acme"
+base_url     = "https://api.example.test/api/v1/"
+credential   = { file = "yard.key", header = "Authorization", scheme = "Bearer" }
+refresh_min_age = "90s"
+connect_timeout = "5s"
+read_timeout    = "7s"
+request_timeout = "20s"
+max_body        = "512KiB"
+
+[[connection.limit]]
+name = "status"
+requests = 5
+window   = "5m"
+kind     = "rolling"
+scope    = "endpoint"
+keep     = { refresh = 1 }
+
+[[connection.limit]]
+name = "day"
+requests  = 300
+kind      = "daily"
+resets_at = "01:30"
+time_zone = "Europe/Berlin"
+
+[[connection.limit]]
+name = "month"
+requests = 1_000
+kind     = "monthly"
+day      = 31
+
+[[connection.limit]]
+name = "second"
+requests = 2
+window = "1s"
+kind = "pace"
+
+[[connection.limit]]
+name = "minute"
+requests = 60
+window = "1m"
+kind = "fixed"
+
+[[connection.limit]]
+name = "open"
+requests = 5
+kind = "concurrent"
+cap  = { poller = 3, gateway = 2 }
+
+[connection.poll]
+enabled  = false
+interval = "75s"
+
+[[connection.target]]
+name = "controller"
+get  = "/statusschedule.php?x=1"
+cost = 2
+items = "$.relays[*]"
+key   = "$.relay_id"
+title = "$.name"
+fresh_for = "90s"
+expires_after = "1d"
+volatile = ["$.seen"]
+[connection.target.fields]
+remaining = { path = "$.run", as = "seconds-left", when = "@.time == 1" }
+name      = { path = "$.name" }
+level     = { path = "$.level", as = "number", volatile = true }
+[[connection.target.state]]
+is    = "running"
+when  = "@.time == 1"
+until = "remaining"
+then  = "idle"
+[[connection.target.state]]
+is = "idle"
+
+[[connection.command]]
+name = "run-zone"
+get  = "/setzone.php?action=run&relay_id={item}&custom={seconds}"
+then_refresh = "controller"
+[[connection.command]]
+name  = "stop"
+post  = "/stop"
+cost  = 2
+retry = "idempotent"
+
+[[connection.rule]]
+name = "lockout sentence"
+outcome = "limited"
+status = 200
+header = { name = "Content-Type", matches = "^text/" }
+body = "too many"
+json = "@.error"
+[[connection.rule]]
+name = "not yet"
+outcome = "not_ready"
+status = [409, 425]
+
+[connection.waits]
+floor = "10s"
+ceiling = "7d"
+default = "2m"
+"#;
+
+#[test]
+fn every_key_is_read() {
+    let settings = sound(WHOLE);
+    assert_eq!(
+        settings.server,
+        ServerSpec {
+            listen: "192.0.2.1:80".parse().unwrap(),
+            data: "/etc/larder/shelf/larder.redb".into(),
+            socket: "/etc/larder/shelf/larder.redb.sock".into(),
+            hosts: vec!["larder.home.arpa".to_owned(), "192.0.2.1".to_owned()],
+        }
+    );
+    let [yard] = settings.connections.as_slice() else { panic!("one connection") };
+    assert_eq!(yard.key.to_string(), "acme/yard");
+    assert_eq!((yard.provider.as_str(), yard.recipe.as_ref()), ("api.example.test", None));
+    assert_eq!(yard.base_url, "https://api.example.test/api/v1");
+    assert_eq!(yard.secret, SecretSource::File("/etc/larder/yard.key".into()));
+    assert_eq!(yard.carrier, Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) });
+    assert_eq!(yard.poll, PollSpec { enabled: false, interval: Interval::Every(Span::from_secs(75)) });
+    assert_eq!(yard.refresh_min_age, Span::from_secs(90));
+    let waits =
+        WaitSpec { floor: Span::from_secs(10), ceiling: Span::from_secs(7 * 86_400), default: Span::from_secs(120) };
+    assert_eq!(yard.waits, waits);
+    let (connect_timeout, read_timeout, request_timeout) =
+        (Span::from_secs(5), Span::from_secs(7), Span::from_secs(20));
+    assert_eq!(yard.network, NetworkSpec { connect_timeout, read_timeout, request_timeout, max_body: 512 * 1024 });
+}
+
+#[test]
+fn every_kind_of_limit_is_read() {
+    let limits = sound(WHOLE).connections.remove(0).limits;
+    let limit = |name: &str, amount, kind| Limit {
+        name: name.to_owned(),
+        amount,
+        kind,
+        scope: Scope::Credential,
+        keep: Default::default(),
+        cap: Default::default(),
+    };
+    let utc = || "UTC".to_owned();
+    let expected = [
+        Limit {
+            scope: Scope::Endpoint,
+            keep: [(Caller::Refresh, 1)].into(),
+            ..limit("status", 5, Kind::Rolling { window: Span::from_secs(300) })
+        },
+        limit("day", 300, Kind::Daily { resets_at: TimeOfDay(90), time_zone: "Europe/Berlin".to_owned() }),
+        limit("month", 1000, Kind::Monthly { day: 31, resets_at: TimeOfDay(0), time_zone: utc() }),
+        limit("second", 2, Kind::Pace { window: Span::from_secs(1) }),
+        limit("minute", 60, Kind::Fixed { window: Span::from_secs(60) }),
+        Limit { cap: [(Caller::Poller, 3), (Caller::Gateway, 2)].into(), ..limit("open", 5, Kind::Concurrent) },
+    ];
+    assert_eq!(limits, expected);
+}
+
+#[test]
+fn targets_keep_the_order_of_their_fields_and_states() {
+    let target = sound(WHOLE).connections.remove(0).targets.remove(0);
+    let field = |name: &str, path: &str, kind| FieldSpec {
+        name: name.to_owned(),
+        path: path.to_owned(),
+        kind,
+        when: None,
+        volatile: false,
+    };
+    let state = |is: &str| StateSpec { is: is.to_owned(), when: None, until: None, then: None };
+    let expected = TargetSpec {
+        name: "controller".into(),
+        get: "/statusschedule.php?x=1".to_owned(),
+        cost: 2,
+        items: "$.relays[*]".to_owned(),
+        key: "$.relay_id".to_owned(),
+        title: Some("$.name".to_owned()),
+        fresh_for: Some(Span::from_secs(90)),
+        expires_after: Some(Span::from_secs(86_400)),
+        fields: vec![
+            FieldSpec { when: Some("@.time == 1".to_owned()), ..field("remaining", "$.run", FieldKind::SecondsLeft) },
+            field("name", "$.name", FieldKind::Text),
+            FieldSpec { volatile: true, ..field("level", "$.level", FieldKind::Number) },
+        ],
+        states: vec![
+            StateSpec {
+                when: Some("@.time == 1".to_owned()),
+                until: Some("remaining".to_owned()),
+                then: Some("idle".to_owned()),
+                ..state("running")
+            },
+            state("idle"),
+        ],
+        volatile: vec!["$.seen".to_owned()],
+    };
+    assert_eq!(target, expected);
+}
+
+#[test]
+fn commands_and_rules_are_read() {
+    let yard = sound(WHOLE).connections.remove(0);
+    let [run, stop] = yard.commands.as_slice() else { panic!("two commands") };
+    assert_eq!((run.name.as_str(), run.method, run.cost, run.retry), ("run-zone", "GET", 1, Retry::Never));
+    assert_eq!(run.then_refresh, Some("controller".into()));
+    assert_eq!((stop.name.as_str(), stop.method, stop.cost, stop.retry), ("stop", "POST", 2, Retry::Idempotent));
+    assert_eq!(stop.path, "/stop");
+    let lockout = RuleSpec {
+        name: "lockout sentence".to_owned(),
+        outcome: Some(Outcome::Limited),
+        status: vec![200],
+        header: Some(("content-type".to_owned(), "^text/".to_owned())),
+        body: Some("too many".to_owned()),
+        json: Some("@.error".to_owned()),
+    };
+    let not_yet = RuleSpec {
+        name: "not yet".to_owned(),
+        outcome: Some(Outcome::NotReady),
+        status: vec![409, 425],
+        ..RuleSpec::default()
+    };
+    assert_eq!(yard.rules, [lockout, not_yet]);
+}
+
+#[test]
+fn what_is_not_said_has_a_default() {
+    let settings = sound(&yard(""));
+    assert_eq!(settings.server.listen.to_string(), "127.0.0.1:8474");
+    assert_eq!(settings.server.data, Path::new("/etc/larder/larder.redb"));
+    let yard = &settings.connections[0];
+    assert_eq!(yard.key.to_string(), "default/yard");
+    assert_eq!((&yard.secret, &yard.carrier), (&SecretSource::None, &Carrier::None));
+    assert_eq!(yard.poll, PollSpec { enabled: true, interval: Interval::Auto });
+    assert_eq!((&yard.waits, &yard.network), (&WaitSpec::default(), &NetworkSpec::default()));
+    assert_eq!(yard.refresh_min_age, Span::from_secs(60));
+    assert_eq!(sound("").connections, []);
+}
+
+#[test]
+fn every_recipe_of_this_binary_makes_a_connection() {
+    let recipes = Recipes::embedded();
+    for name in recipes.names() {
+        assert!(recipes.text(name).is_some_and(|text| text.contains("[[fact]]")), "{name} names no source");
+        let keyed = format!("[[connection]]\nname = \"x\"\nrecipe = \"{name}\"\ncredential = {{ env = \"X_KEY\" }}\n");
+        let read = parse(&keyed, Path::new("larder.toml"), &Environment::default(), &recipes);
+        assert!(read.is_ok(), "{}", told(read.unwrap_err()));
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_says_how_to_name_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("larder.toml");
+    let said = told(load(&path).expect_err("no file"));
+    assert!(said.ends_with("larder.toml: cannot be read (entity not found); write one, or name another with --config"));
+    std::fs::write(&path, [0xff, 0xfe]).unwrap();
+    assert!(told(load(&path).expect_err("not text")).ends_with("is not UTF-8 text"));
+}
