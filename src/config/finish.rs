@@ -6,9 +6,8 @@ use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::{CommandDraft, WaitsDraft};
 use super::{Expressions, limits};
 use crate::domain::ids::{Caller, ConnectionKey};
-use crate::domain::limit::Limit;
 use crate::domain::spec::{
-    Carrier, CommandSpec, ConnectionSpec, Interval, NetworkSpec, PollSpec, RuleSpec, SecretSource, TargetSpec, WaitSpec,
+    Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, SecretSource, TargetSpec, WaitSpec,
 };
 use crate::domain::time::Span;
 use std::collections::BTreeSet;

@@ -24,7 +24,7 @@ pub const MASK: &str = "***";
 pub const SHORTEST_SECRET: usize = 4;
 
 /// Longest secret: a file that is longer is not a secret but a mistake.
-pub const LONGEST_SECRET: usize = 8 * 1024;
+pub const LONGEST_SECRET: usize = 4 * 1024;
 
 /// Shortest secret that is removed from bodies too. Shorter ones would damage data that only looks like them.
 const SHORTEST_IN_BODY: usize = 8;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 #[derive(Clone)]
 pub enum Step {
@@ -33,16 +34,18 @@ pub fn answers(head: &str, body: &[u8]) -> Step {
 pub struct Provider {
     pub address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
+    closed: Arc<Notify>,
 }
 
 impl Provider {
     pub async fn with(script: Vec<Step>) -> Provider {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let provider = Provider { address: listener.local_addr().unwrap(), heads: Arc::default() };
-        let heads = provider.heads.clone();
+        let provider =
+            Provider { address: listener.local_addr().unwrap(), heads: Arc::default(), closed: Arc::default() };
+        let seen = provider.clone();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, script.clone(), heads.clone()));
+                tokio::spawn(serve(socket, script.clone(), seen.clone()));
             }
         });
         provider
@@ -52,14 +55,19 @@ impl Provider {
         format!("http://{}", self.address)
     }
 
+    /// Ends when a socket that waited for another request was closed instead.
+    pub async fn sees_a_close(&self) {
+        self.closed.notified().await;
+    }
+
     /// Heads of the requests that were counted, in order.
     pub fn requests(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }
 
-async fn serve(mut socket: TcpStream, script: Vec<Step>, heads: Arc<Mutex<Vec<String>>>) {
-    if !read_head(&mut socket, &heads).await {
+async fn serve(mut socket: TcpStream, script: Vec<Step>, seen: Provider) {
+    if !read_head(&mut socket, &seen.heads).await {
         return;
     }
     for step in script {
@@ -74,7 +82,8 @@ async fn serve(mut socket: TcpStream, script: Vec<Step>, heads: Arc<Mutex<Vec<St
             }
             Step::Hang => tokio::time::sleep(Duration::from_secs(3600)).await,
             Step::NextRequest => {
-                if !read_head(&mut socket, &heads).await {
+                if !read_head(&mut socket, &seen.heads).await {
+                    seen.closed.notify_one();
                     return;
                 }
             }
