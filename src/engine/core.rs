@@ -24,8 +24,8 @@ use tokio_util::sync::CancellationToken;
 const EVENT_BUFFER: usize = 1024;
 /// How often the clock's mark rides on a charge.
 const MARK_EVERY: Span = Span::from_secs(60);
-/// How long a permit may lie between its reservation and the first byte: covers a slow disk.
-pub const SEND_GRACE: Span = Span::from_secs(5);
+/// How long the commit of a charge may take before its permit runs out unused.
+pub const SLOW_COMMIT: Span = Span::from_secs(5);
 
 pub struct Core {
     pub store: Store,

@@ -7,12 +7,13 @@ use crate::domain::ids::{Caller, ChargeId, Endpoint, TargetName};
 use crate::domain::outcome::Outcome;
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::endpoint_of;
-use crate::domain::time::Stamp;
-use crate::engine::core::{Conn, Core, SEND_GRACE};
+use crate::domain::time::{Span, Stamp};
+use crate::engine::core::{Conn, Core, SLOW_COMMIT};
 use crate::rules::budget;
 use crate::rules::budget::Permit;
 use crate::store::{Admission, Commit, Lane};
 use crate::upstream::Request;
+use crate::upstream::route::after_redirect;
 
 /// Hops that one fetch may take.
 const MAX_HOPS: usize = 5;
@@ -43,7 +44,8 @@ pub async fn admit(core: &Core, conn: &Conn, asking: &Asking, with: With) -> Res
         connection: conn.spec.key.clone(),
         target: asking.target.clone(),
         ask: conn.ask(asking.caller, asking.endpoint.clone(), asking.cost),
-        send_grace: SEND_GRACE,
+        // A permit must outlive a slow commit and a slow handshake.
+        send_grace: Span(SLOW_COMMIT.0.saturating_add(conn.spec.network.connect_timeout.0)),
         request_timeout: conn.spec.network.request_timeout,
     };
     let with: With = Box::new(move |id| {
@@ -72,7 +74,7 @@ pub async fn exchange(
         let exchanged =
             Exchanged { reply, charge, reserved_at, caller: asking.caller, endpoint: asking.endpoint.clone() };
         let Some(location) = redirect(&exchanged.reply) else { return Ok(exchanged) };
-        let Some(next) = follow(&conn.spec.base_url, &request.location, location) else {
+        let Ok(next) = after_redirect(&conn.spec.base_url, &request.location, location) else {
             return Ok(refused(exchanged));
         };
         settle_hop(core, conn, &exchanged).await?;
@@ -118,38 +120,4 @@ async fn settle_hop(core: &Core, conn: &Conn, hop: &Exchanged) -> Result<(), Sto
     };
     core.store.commit(commit).await?;
     Ok(())
-}
-
-/// Where a redirect leads, as a location below the base URL's origin; `None` if it leaves the origin (RFC 9110 section 10.2.2).
-fn follow(base_url: &str, current: &str, location: &str) -> Option<String> {
-    let base = url::Url::parse(base_url).ok()?;
-    let joined = if current.contains("://") { url::Url::parse(current).ok()? } else { below(&base, current)? };
-    let next = joined.join(location).ok()?;
-    (next.origin() == base.origin()).then(|| next.to_string())
-}
-
-fn below(base: &url::Url, path: &str) -> Option<url::Url> {
-    url::Url::parse(&format!("{}{path}", base.as_str().trim_end_matches('/'))).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::follow;
-
-    #[test]
-    fn a_redirect_is_followed_on_the_same_origin_only() {
-        let base = "https://api.example.test/v1";
-        for (location, expected) in [
-            ("/v2/tasks?x=1", Some("https://api.example.test/v2/tasks?x=1")),
-            ("other", Some("https://api.example.test/v1/other")),
-            ("https://api.example.test/v2", Some("https://api.example.test/v2")),
-            ("https://api.example.test:8443/v2", None),
-            ("http://api.example.test/v2", None),
-            ("https://evil.example.test/", None),
-            ("//evil.example.test/", None),
-            ("https://api.example.test@evil.example.test/", None),
-        ] {
-            assert_eq!(follow(base, "/tasks", location).as_deref(), expected, "{location}");
-        }
-    }
 }

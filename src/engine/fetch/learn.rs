@@ -5,7 +5,6 @@ use super::{Done, Round, Stopped};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, Hold};
 use crate::domain::event::{EventKind, NewEvent};
-use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Failure, Reply};
 use crate::domain::target::{TargetState, Trouble};
@@ -27,30 +26,17 @@ pub struct Consequences {
     pub events: Vec<NewEvent>,
 }
 
-/// Classifies a reply. Secrets that the provider echoes are gone before anybody looks at the body.
+/// Classifies a reply. What is shown of it passes the redaction once more: short secrets are left alone in bodies.
 pub fn classify(
     core: &Core,
     conn: &Conn,
-    reply: Reply,
+    mut reply: Reply,
     conditional: bool,
 ) -> (Reply, Verdict, Option<serde_json::Value>) {
-    let reply = without_secrets(core, reply);
+    reply.detail = core.door.redact(&reply.detail);
     let classified = conn.classifier.classify(&reply, conditional, core.clock.now().wall());
     let said = classified.verdict.said.map(|s| core.door.redact(&s));
     (reply, Verdict { said, ..classified.verdict }, classified.body)
-}
-
-fn without_secrets(core: &Core, mut reply: Reply) -> Reply {
-    if let Ok(answer) = &mut reply.result
-        && let Ok(text) = std::str::from_utf8(&answer.body)
-    {
-        let clean = core.door.redact(text);
-        if clean.len() != text.len() || clean != text {
-            answer.body = clean.into_bytes();
-        }
-    }
-    reply.detail = core.door.redact(&reply.detail);
-    reply
 }
 
 /// Everything that follows from a verdict beside the data itself.
