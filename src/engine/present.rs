@@ -7,7 +7,7 @@ use crate::domain::charge::{Charge, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason};
 use crate::domain::event::Event;
 use crate::domain::ids::{Caller, Endpoint};
-use crate::domain::item::{FieldValue, HistoryEntry, Item};
+use crate::domain::item::{FieldValue, HistoryEntry, Item, ItemState};
 use crate::domain::job::Job;
 use crate::domain::spec::Retry;
 use crate::domain::state::State;
@@ -257,13 +257,18 @@ fn item(now: &Now, state: &TargetState, item: &Item) -> ItemView {
         key: item.key.clone(),
         title: item.title.clone(),
         state: item.state.as_ref().map(|s| s.now(now).to_owned()),
-        raw_state: item.state.as_ref().map(|s| s.word.clone()),
+        decays: item.state.as_ref().and_then(decay),
         fields: item.fields.iter().map(|(name, v)| (name.clone(), shown(now, v))).collect(),
         first_seen_at: When(item.first_seen.wall),
         last_seen_at: When(last_seen.wall),
         changed_at: When(item.changed.wall),
         removed_at: item.removed.map(|r| When(r.at.wall)),
     }
+}
+
+fn decay(state: &ItemState) -> Option<DecayView> {
+    let (ends, then) = state.decays.as_ref()?;
+    Some(DecayView { seen: state.word.clone(), ends_at: When(ends.wall), then: then.clone() })
 }
 
 fn shown(now: &Now, value: &FieldValue) -> FieldShown {

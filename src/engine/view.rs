@@ -132,15 +132,23 @@ pub struct ItemView {
     pub title: String,
     /// The word now: a countdown that ended has already decayed (I7).
     pub state: Option<String>,
-    /// The word of the answer itself, before any decay: what the item was last *seen* as.
-    #[serde(skip)]
-    pub raw_state: Option<String>,
+    /// Set where the answer gave a state that ends with a countdown: what was really seen, so that a page can hedge.
+    pub decays: Option<DecayView>,
     #[serde(serialize_with = "as_map")]
     pub fields: Vec<(String, FieldShown)>,
     pub first_seen_at: When,
     pub last_seen_at: When,
     pub changed_at: When,
     pub removed_at: Option<When>,
+}
+
+/// A state that a countdown ends (I7): `seen` until `ends_at`, `then` from then on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DecayView {
+    /// The word as the answer said it (`running`), true at the moment of the answer.
+    pub seen: String,
+    pub ends_at: When,
+    pub then: String,
 }
 
 /// Fields are an object in JSON, in the order of the configuration.

@@ -1,1 +1,158 @@
-//! (room)
+//! The only room that knows axum and askama: pages, JSON API, events, metrics, health, and who may see them. Renders the read
+//! models of `engine::view`; must not know the store, the upstream, or how a decision was made. Nothing here reaches the
+//! provider but through `Shelf::refresh` and `Shelf::command` (laws 2 and 3).
+
+pub mod access;
+mod api;
+mod assets;
+mod errors;
+mod events;
+mod headers;
+mod health;
+mod metrics;
+mod pages;
+pub mod shelf;
+mod svg;
+
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;
+
+pub use access::{Access, Listener};
+
+use crate::engine::appliance::Appliance;
+use access::forms::FormKey;
+use access::limits::Limits;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+use jiff::tz::TimeZone;
+use shelf::Shelf;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tower_http::compression::CompressionLayer;
+use tower_http::timeout::TimeoutLayer;
+
+/// Event streams that may be open at once; each holds one socket and one place in the broadcast.
+const STREAMS: usize = 1024;
+/// The longest that a request may take: a refresh waits for the provider at most its own timeout.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// What every handler shares. Cheap to clone; one per listener, with [`WebState::behind`] for the second.
+#[derive(Clone)]
+pub struct WebState {
+    shared: Arc<Shared>,
+    access: Arc<Access>,
+}
+
+struct Shared {
+    shelf: Arc<dyn Shelf>,
+    limits: Limits,
+    form_key: FormKey,
+    zone: TimeZone,
+    stop: CancellationToken,
+    streams: Arc<Semaphore>,
+    http: metrics::HttpMetrics,
+    /// Random start and counter of request ids.
+    boot: u32,
+    requests: AtomicU64,
+}
+
+impl WebState {
+    /// State for one listener before the running appliance.
+    pub fn new(appliance: Appliance, access: Access) -> WebState {
+        WebState::over(Arc::new(appliance), access, TimeZone::system(), CancellationToken::new())
+    }
+    /// As [`WebState::new`]; event streams end when `stop` is cancelled, so that a graceful stop does not wait for them.
+    pub fn stopping_with(appliance: Appliance, access: Access, stop: CancellationToken) -> WebState {
+        WebState::over(Arc::new(appliance), access, TimeZone::system(), stop)
+    }
+    /// State before any shelf; times are shown in `zone`.
+    pub fn over(shelf: Arc<dyn Shelf>, access: Access, zone: TimeZone, stop: CancellationToken) -> WebState {
+        let mut boot = [0; 4];
+        // Only to tell the logs of two runs apart: zeros would do.
+        let _ = getrandom::fill(&mut boot);
+        let shared = Shared {
+            shelf,
+            limits: Limits::default(),
+            form_key: FormKey::random(),
+            zone,
+            stop,
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            http: metrics::HttpMetrics::default(),
+            boot: u32::from_le_bytes(boot),
+            requests: AtomicU64::new(0),
+        };
+        WebState { shared: Arc::new(shared), access: Arc::new(access) }
+    }
+    /// The same appliance, counters and rates behind another listener.
+    pub fn behind(&self, access: Access) -> WebState {
+        WebState { shared: Arc::clone(&self.shared), access: Arc::new(access) }
+    }
+
+    fn shelf(&self) -> &dyn Shelf {
+        &*self.shared.shelf
+    }
+    fn access(&self) -> &Access {
+        &self.access
+    }
+    fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+    fn form_key(&self) -> &FormKey {
+        &self.shared.form_key
+    }
+    fn zone(&self) -> &TimeZone {
+        &self.shared.zone
+    }
+    fn next_request_id(&self) -> String {
+        format!("{:08x}-{:x}", self.shared.boot, self.shared.requests.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Every route, behind the guards of its listener.
+pub fn router(state: WebState) -> Router {
+    let form_guard = from_fn_with_state(state.clone(), access::forms::guard_form);
+    let forms = Router::new()
+        .route("/c/{connection}/polling", post(pages::actions::polling).route_layer(form_guard.clone()))
+        .route("/c/{connection}/commands/{command}", post(pages::actions::command).route_layer(form_guard.clone()))
+        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard));
+    let guarded = Router::new()
+        .route("/", get(pages::overview::page))
+        .route("/c/{connection}", get(pages::connection::page))
+        .route("/c/{connection}/t/{target}", get(pages::target::page))
+        .route("/livez", get(health::livez))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::page))
+        .route("/static/{name}", get(assets::file))
+        .nest("/api/v1", api::router())
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .layer(from_fn_with_state(state.clone(), access::guard::guard));
+    forms
+        .merge(guarded)
+        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIMEOUT))
+        .layer(from_fn_with_state(state.clone(), errors::dress))
+        .layer(CompressionLayer::new())
+        .layer(from_fn(headers::secure))
+        .layer(from_fn_with_state(state.clone(), metrics::count))
+        .with_state(state)
+}
+
+/// Serves one TCP listener until the state's stop token is cancelled.
+pub async fn serve_tcp(listener: tokio::net::TcpListener, state: WebState) -> std::io::Result<()> {
+    let stop = state.shared.stop.clone();
+    let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await
+}
+
+/// Serves the unix socket until the state's stop token is cancelled.
+pub async fn serve_unix(listener: tokio::net::UnixListener, state: WebState) -> std::io::Result<()> {
+    let stop = state.shared.stop.clone();
+    axum::serve(listener, router(state).into_make_service()).with_graceful_shutdown(stop.cancelled_owned()).await
+}

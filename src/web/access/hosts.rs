@@ -1,0 +1,138 @@
+//! Which `Host` a request may carry, and whether its `Origin` is this site: the guards against DNS rebinding and against other
+//! sites' forms. Text in, decision out.
+
+use axum::http::{HeaderMap, header};
+use std::net::IpAddr;
+
+/// The name part of a `Host` value or of an authority: no port, no brackets, lower case, no final dot.
+pub fn name_of(host: &str) -> Option<String> {
+    let host = host.trim();
+    let name = if let Some(rest) = host.strip_prefix('[') {
+        let (inside, after) = rest.split_once(']')?;
+        if !(after.is_empty() || is_port(after)) {
+            return None;
+        }
+        inside
+    } else {
+        match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+            Some(_) => return None,
+            None => host,
+        }
+    };
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    (!name.is_empty()).then_some(name)
+}
+
+fn is_port(text: &str) -> bool {
+    text.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// IP literals, `localhost`, `*.local`, `*.home.arpa` and what the configuration names.
+pub fn is_allowed(name: &str, configured: &[String]) -> bool {
+    name.parse::<IpAddr>().is_ok()
+        || name == "localhost"
+        || [".localhost", ".local", ".home.arpa"].iter().any(|suffix| name.ends_with(suffix) && name.len() > suffix.len())
+        || configured.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// The sentence of the 421 that names the line to add.
+pub fn advice(name: Option<&str>, configured: &[String]) -> String {
+    let Some(name) = name.filter(|n| n.len() <= 253 && n.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)))
+    else {
+        return "The request carries no usable Host header.".to_owned();
+    };
+    let list: Vec<String> = configured.iter().map(String::as_str).chain([name]).map(|n| format!("\"{n}\"")).collect();
+    format!(
+        "This appliance was asked for by the name \"{name}\", which it does not know as its own. If it is, write under [server] in \
+         larder.toml: hosts = [{}]",
+        list.join(", ")
+    )
+}
+
+/// The authority that the request was sent to: `Host`, as text.
+pub fn host_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::HOST)?.to_str().ok()
+}
+
+/// Whether the request may have been caused by a page of another site. Browsers send `Origin` with every change; a program that
+/// sends none is judged by its token alone.
+pub fn is_foreign(headers: &HeaderMap) -> bool {
+    if headers.get("sec-fetch-site").is_some_and(|v| v == "cross-site") {
+        return true;
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else { return false };
+    let own = host_of(headers).map(str::to_ascii_lowercase);
+    let theirs = origin.to_str().ok().and_then(|o| o.split_once("://")).map(|(scheme, rest)| {
+        let default = if scheme == "https" { ":443" } else { ":80" };
+        rest.strip_suffix(default).unwrap_or(rest).to_ascii_lowercase()
+    });
+    match (own, theirs) {
+        (Some(own), Some(theirs)) => {
+            own.strip_suffix(":80").or(own.strip_suffix(":443")).unwrap_or(&own) != theirs
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_are_ours() {
+        let own = vec!["larder.example".to_owned()];
+        for (host, ok) in [
+            ("127.0.0.1:8474", true),
+            ("192.168.1.7", true),
+            ("[::1]:8474", true),
+            ("[fd00::7]", true),
+            ("localhost:8474", true),
+            ("LOCALHOST.", true),
+            ("pi.local:8474", true),
+            ("pi.home.arpa", true),
+            ("Larder.Example:80", true),
+            (".local", false),
+            ("evil.example", false),
+            ("local", false),
+            ("127.0.0.1.evil.example", false),
+            ("[::1", false),
+            ("a:b:c", false),
+            ("", false),
+        ] {
+            assert_eq!(name_of(host).is_some_and(|n| is_allowed(&n, &own)), ok, "{host}");
+        }
+    }
+
+    #[test]
+    fn the_advice_is_the_line_to_add() {
+        let text = advice(Some("pantry.lan"), &["larder.example".to_owned()]);
+        assert!(text.ends_with("hosts = [\"larder.example\", \"pantry.lan\"]"), "{text}");
+        assert!(!advice(Some("<b>x</b>"), &[]).contains('<'));
+    }
+
+    #[test]
+    fn origins() {
+        for (host, origin, fetch_site, foreign) in [
+            ("127.0.0.1:8474", None, None, false),
+            ("127.0.0.1:8474", Some("http://127.0.0.1:8474"), None, false),
+            ("Pi.local", Some("http://pi.local"), Some("same-origin"), false),
+            ("pi.local:80", Some("http://pi.local"), None, false),
+            ("pi.local", Some("https://pi.local:443"), None, false),
+            ("127.0.0.1:8474", Some("http://127.0.0.1:9000"), None, true),
+            ("127.0.0.1:8474", Some("https://evil.example"), None, true),
+            ("127.0.0.1:8474", Some("null"), None, true),
+            ("127.0.0.1:8474", None, Some("cross-site"), true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            if let Some(o) = origin {
+                headers.insert(header::ORIGIN, o.parse().unwrap());
+            }
+            if let Some(f) = fetch_site {
+                headers.insert("sec-fetch-site", f.parse().unwrap());
+            }
+            assert_eq!(is_foreign(&headers), foreign, "{host} {origin:?} {fetch_site:?}");
+        }
+    }
+}

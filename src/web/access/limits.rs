@@ -1,0 +1,121 @@
+//! Local rates: how fast wrong tokens may be tried and changes be asked for. Bounded in memory; `now` is an argument where a
+//! block has to be remembered.
+
+use crate::domain::time::{Span, Steady};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+
+/// Wrong tokens that a peer may show at once; one more is free every 6 s.
+const WRONG_TOKENS: NonZeroU32 = NonZeroU32::new(10).unwrap();
+/// Changes that a token may ask for at once; two more are free every second.
+const CHANGES: NonZeroU32 = NonZeroU32::new(20).unwrap();
+const CHANGES_PER_SECOND: NonZeroU32 = NonZeroU32::new(2).unwrap();
+/// How long a peer that ran out of wrong tokens is not listened to.
+pub const BLOCK: Span = Span::from_secs(6);
+/// Peers that are remembered at most.
+const PEERS: usize = 4096;
+
+/// The rates of one process, shared by its listeners.
+pub struct Limits {
+    wrong: DefaultKeyedRateLimiter<Peer>,
+    changes: DefaultKeyedRateLimiter<u64>,
+    blocked: Mutex<HashMap<Peer, Steady>>,
+}
+
+/// An address as far as one household has it: IPv4, or the /64 of IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Peer(u128);
+
+impl Peer {
+    /// `None` stands for all whose address is not known.
+    pub fn of(ip: Option<IpAddr>) -> Peer {
+        Peer(match ip.map(|ip| ip.to_canonical()) {
+            None => 0,
+            Some(IpAddr::V4(v4)) => u128::from(v4.to_bits()) | 1 << 64,
+            Some(IpAddr::V6(v6)) => v6.to_bits() >> 64 << 64 | 2,
+        })
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            wrong: RateLimiter::keyed(Quota::per_minute(WRONG_TOKENS)),
+            changes: RateLimiter::keyed(Quota::per_second(CHANGES_PER_SECOND).allow_burst(CHANGES)),
+            blocked: Mutex::new(HashMap::new()),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether this peer's tokens are looked at now.
+    pub fn listens_to(&self, peer: Peer, now: Steady) -> bool {
+        let blocked = self.blocked.lock().unwrap_or_else(PoisonError::into_inner);
+        blocked.get(&peer).is_none_or(|until| *until <= now)
+    }
+
+    /// A wrong token was shown.
+    pub fn wrong_token(&self, peer: Peer, now: Steady) {
+        if self.wrong.len() > PEERS {
+            self.wrong.retain_recent();
+        }
+        if self.wrong.check_key(&peer).is_ok() {
+            return;
+        }
+        let mut blocked = self.blocked.lock().unwrap_or_else(PoisonError::into_inner);
+        if blocked.len() >= PEERS {
+            blocked.retain(|_, until| *until > now);
+        }
+        if blocked.len() < PEERS {
+            blocked.insert(peer, now + BLOCK);
+        }
+    }
+
+    /// Whether a change by the holder of this key fits now.
+    pub fn admits_change(&self, key: u64) -> bool {
+        if self.changes.len() > PEERS {
+            self.changes.retain_recent();
+        }
+        self.changes.check_key(&key).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_guesses_is_not_listened_to_for_a_while() {
+        let limits = Limits::default();
+        let (guesser, other) = (Peer::of("10.0.0.9".parse().ok()), Peer::of("10.0.0.8".parse().ok()));
+        let now = Steady(1_000_000);
+        for _ in 0..10 {
+            limits.wrong_token(guesser, now);
+            assert!(limits.listens_to(guesser, now));
+        }
+        limits.wrong_token(guesser, now);
+        assert!(!limits.listens_to(guesser, now));
+        assert!(limits.listens_to(other, now), "only the guesser waits");
+        assert!(limits.listens_to(guesser, now + BLOCK), "and not for ever");
+    }
+
+    #[test]
+    fn changes_have_a_rate_by_token() {
+        let limits = Limits::default();
+        assert!((0..20).all(|_| limits.admits_change(7)));
+        assert!(!limits.admits_change(7));
+        assert!(limits.admits_change(8));
+    }
+
+    #[test]
+    fn a_household_is_one_peer() {
+        let peer = |ip: &str| Peer::of(ip.parse().ok());
+        assert_eq!(peer("fd00::1"), peer("fd00::2"));
+        assert_ne!(peer("fd00:0:0:1::1"), peer("fd00:0:0:2::1"));
+        assert_eq!(peer("::ffff:10.0.0.1"), peer("10.0.0.1"));
+        assert_ne!(peer("10.0.0.1"), peer("10.0.0.2"));
+    }
+}

@@ -1,0 +1,227 @@
+//! Who may do what, over which listener (DESIGN "Access"): reading on loopback is open, changes need a token, and on any other
+//! address everything does. The decisions are plain functions of what was presented; must not know what a page shows.
+
+pub mod forms;
+pub mod guard;
+pub mod hosts;
+pub mod limits;
+
+use super::errors::{Kind, Problem};
+use crate::domain::ids::Organization;
+use crate::engine::appliance::TokenInfo;
+use axum::http::{HeaderMap, Method, header};
+use std::net::SocketAddr;
+
+/// Where a request came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// TCP on a loopback address: reading is open.
+    Loopback,
+    /// TCP on any other address, or a request that a proxy forwarded.
+    Network,
+    /// The unix socket beside the data file: whoever can open it is the operator.
+    Local,
+}
+
+/// How one listener is guarded.
+#[derive(Clone, Debug)]
+pub struct Access {
+    pub listener: Listener,
+    /// Host names that a request may carry beside IP literals, `localhost`, `*.local` and `*.home.arpa`.
+    pub hosts: Vec<String>,
+}
+
+impl Access {
+    /// Access over TCP on `address`. The unspecified address is the network.
+    pub fn tcp(address: SocketAddr, hosts: Vec<String>) -> Access {
+        let listener = if address.ip().to_canonical().is_loopback() { Listener::Loopback } else { Listener::Network };
+        Access { listener, hosts }
+    }
+    /// Access over the unix socket: full rights.
+    pub fn local() -> Access {
+        Access { listener: Listener::Local, hosts: Vec::new() }
+    }
+}
+
+/// What a token's role allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Reads and changes everything.
+    Admin,
+    /// Reads and changes its own organization.
+    Owner,
+    /// Reads its own organization.
+    Reader,
+    /// Hands in observations, and reads nothing. Also any role that this version does not know.
+    Agent,
+}
+
+impl Role {
+    pub fn from_word(word: &str) -> Role {
+        match word {
+            "admin" => Role::Admin,
+            "owner" => Role::Owner,
+            "reader" => Role::Reader,
+            _ => Role::Agent,
+        }
+    }
+}
+
+/// Who is looking, after the listener and the token were judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Viewer {
+    /// Nobody said who they are, on a loopback address: may read.
+    Passer,
+    /// Over the unix socket.
+    Operator,
+    Token {
+        id: u64,
+        name: String,
+        role: Role,
+        organization: Organization,
+    },
+}
+
+impl Viewer {
+    pub fn from_token(token: &TokenInfo) -> Viewer {
+        Viewer::Token {
+            id: token.id,
+            name: token.name.clone(),
+            role: Role::from_word(&token.role),
+            organization: token.organization.clone(),
+        }
+    }
+    pub fn may_read(&self, organization: &Organization) -> bool {
+        match self {
+            Viewer::Passer | Viewer::Operator => true,
+            Viewer::Token { role: Role::Admin, .. } => true,
+            Viewer::Token { role: Role::Owner | Role::Reader, organization: own, .. } => own == organization,
+            Viewer::Token { role: Role::Agent, .. } => false,
+        }
+    }
+    pub fn may_change(&self, organization: &Organization) -> bool {
+        match self {
+            Viewer::Operator => true,
+            Viewer::Token { role: Role::Admin, .. } => true,
+            Viewer::Token { role: Role::Owner, organization: own, .. } => own == organization,
+            Viewer::Passer | Viewer::Token { .. } => false,
+        }
+    }
+    /// The organization that is meant where a request names none: `default`, or their own for those who may not read that.
+    pub fn home(&self) -> Organization {
+        match self {
+            Viewer::Token { role: Role::Admin, .. } | Viewer::Passer | Viewer::Operator => Organization::default(),
+            Viewer::Token { organization, .. } => organization.clone(),
+        }
+    }
+    /// The name that goes into the book for what this viewer changes.
+    pub fn by(&self) -> &str {
+        match self {
+            Viewer::Passer => "nobody",
+            Viewer::Operator => "operator",
+            Viewer::Token { name, .. } => name,
+        }
+    }
+    /// What local rates are counted by.
+    pub fn rate_key(&self) -> u64 {
+        match self {
+            Viewer::Passer | Viewer::Operator => 0,
+            Viewer::Token { id, .. } => id.saturating_add(1),
+        }
+    }
+}
+
+/// What a request showed of itself.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    Nothing,
+    /// A text that is no token, or a revoked one.
+    Refused,
+    Token(TokenInfo),
+}
+
+/// What a request wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    Read,
+    Change,
+}
+
+impl Intent {
+    pub fn of(method: &Method) -> Intent {
+        if method.is_safe() { Intent::Read } else { Intent::Change }
+    }
+}
+
+/// The access table of DESIGN: listener, intent, token. Organizations are judged later, where one is named.
+pub fn decide(listener: Listener, intent: Intent, shown: &Shown) -> Result<Viewer, Problem> {
+    let viewer = match (listener, shown) {
+        (Listener::Local, _) => return Ok(Viewer::Operator),
+        (_, Shown::Refused) => return Err(Problem::new(Kind::BadToken, BAD_TOKEN)),
+        (Listener::Loopback, Shown::Nothing) if intent == Intent::Read => return Ok(Viewer::Passer),
+        (_, Shown::Nothing) => return Err(Problem::new(Kind::TokenNeeded, needs_token(listener))),
+        (_, Shown::Token(token)) => Viewer::from_token(token),
+    };
+    match (intent, &viewer) {
+        (_, Viewer::Token { role: Role::Admin | Role::Owner, .. }) => Ok(viewer),
+        (Intent::Read, Viewer::Token { role: Role::Reader, .. }) => Ok(viewer),
+        (Intent::Read, _) => Err(Problem::new(Kind::Forbidden, "This token may not read.")),
+        (Intent::Change, _) => {
+            Err(Problem::new(Kind::Forbidden, "This token may read only. A change needs the role admin or owner."))
+        }
+    }
+}
+
+const BAD_TOKEN: &str = "This token is not known here, or it was revoked. `larder token list` shows the ones in force.";
+
+fn needs_token(listener: Listener) -> &'static str {
+    match listener {
+        Listener::Network => {
+            "From the network everything needs a token. `larder token create` on the machine prints one; programs send it as \
+             `Authorization: Bearer`, a browser asks for it: leave the user name empty or write anything, the token is the password."
+        }
+        _ => {
+            "A change needs a token. `larder token create` prints one; send it as `Authorization: Bearer`, or in the form's field."
+        }
+    }
+}
+
+/// The token text of an `Authorization` header: `Bearer`, or the password of `Basic` so that a browser can ask for it.
+pub fn presented(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();
+    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(rest.trim().to_owned());
+    }
+    if scheme.eq_ignore_ascii_case("basic") {
+        let text = String::from_utf8(decode_base64(rest.trim())?).ok()?;
+        return Some(text.split_once(':').map_or(String::new(), |(_, password)| password.to_owned()));
+    }
+    Some(String::new())
+}
+
+/// RFC 4648 section 4, padding optional. `None` for anything else.
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut bits, mut held) = (0u32, 0u32);
+    for byte in text.trim_end_matches('=').bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        held = held << 6 | u32::from(six);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            out.push((held >> bits & 0xff) as u8);
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Connections, their ledger, their commands and jobs, as JSON.
+
+use super::{Ask, Paging, json, json_with};
+use crate::domain::ids::{JobId, Organization};
+use crate::engine::view::JobView;
+use crate::web::WebState;
+use crate::web::errors::{Kind, Problem};
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Bytes that an `Idempotency-Key` may have.
+const MAX_KEY: usize = 255;
+
+pub async fn list(State(web): State<WebState>, ask: Ask) -> Result<Response, Problem> {
+    let mut connections = web.shelf().connections()?;
+    connections.retain(|c| c.organization == ask.organization.as_str());
+    Ok(json(serde_json::json!({ "connections": connections })))
+}
+
+pub async fn one(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
+    Ok(json(web.shelf().connection(&ask.connection(name))?))
+}
+
+/// `PATCH`: `{"enabled": true | false | null}`; null clears the operator's switch, and the file's value is in force again.
+pub async fn change(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    ask: Ask,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    ask.may_change()?;
+    let body = object(&ask.headers, &body)?;
+    if let Some(unknown) = body.keys().find(|k| *k != "enabled") {
+        return Err(Problem::new(Kind::Invalid, format!("{unknown:?} cannot be changed here. Known: \"enabled\".")));
+    }
+    let on = match body.get("enabled") {
+        Some(Value::Bool(on)) => Some(*on),
+        Some(Value::Null) => None,
+        _ => return Err(Problem::new(Kind::Invalid, "\"enabled\" is true, false, or null to clear the switch.")),
+    };
+    let view = web.shelf().set_enabled(&ask.connection(name), on, ask.viewer.by()).await?;
+    Ok(json(view))
+}
+
+pub async fn ledger(State(web): State<WebState>, Path(name): Path<String>, ask: Ask<Paging>) -> Result<Response, Problem> {
+    let Paging { after, .. } = ask.query;
+    let charges = web.shelf().ledger(&ask.connection(name), after, ask.query.limit())?;
+    let next = charges.last().map(|c| c.id.0).or(after);
+    Ok(json(serde_json::json!({ "charges": charges, "next": next })))
+}
+
+pub async fn jobs(State(web): State<WebState>, Path(name): Path<String>, ask: Ask<Paging>) -> Result<Response, Problem> {
+    let jobs = web.shelf().jobs(&ask.connection(name), ask.query.limit())?;
+    Ok(json(serde_json::json!({ "jobs": jobs })))
+}
+
+/// A job of another organization is not found, whatever its number.
+pub async fn job(State(web): State<WebState>, Path(id): Path<String>, ask: Ask) -> Result<Response, Problem> {
+    let not_found = || Problem::not_found("There is no such job.");
+    let id = id.parse().map(JobId).map_err(|_| not_found())?;
+    let job = web.shelf().job(id)?;
+    if !ask.viewer.may_read(&Organization(job.organization.clone())) {
+        return Err(not_found());
+    }
+    Ok(json(job))
+}
+
+/// Accepts a command as a durable job: 202, and where to see what becomes of it.
+pub async fn command(
+    State(web): State<WebState>,
+    Path((connection, command)): Path<(String, String)>,
+    ask: Ask,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    ask.may_change()?;
+    let parameters = parameters(object(&ask.headers, &body)?)?;
+    let idempotency_key = idempotency_key(&ask.headers)?;
+    let key = ask.connection(connection);
+    let job = web.shelf().command(&key, &command, parameters, idempotency_key, ask.viewer.by()).await?;
+    Ok(accepted(&job))
+}
+
+fn accepted(job: &JobView) -> Response {
+    let mut response = json_with(StatusCode::ACCEPTED, job);
+    // Relative to /api/v1/connections/{c}/commands/{name}, so that it holds behind a proxy's prefix too.
+    let location = format!("../../../jobs/{}", job.id.0);
+    if let Ok(value) = HeaderValue::from_str(&location) {
+        response.headers_mut().insert(header::LOCATION, value);
+    }
+    response.into_response()
+}
+
+/// The body as an object; an empty body is an empty object. Only `application/json`, which no form of a foreign page can send.
+fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    let is_json = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(|t| {
+        t.split(';').next().is_some_and(|t| t.trim().eq_ignore_ascii_case("application/json"))
+    });
+    if !is_json {
+        return Err(Problem::new(Kind::MediaType, "The body has to be application/json."));
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Problem::bad_request("The body has to be a JSON object.")),
+        Err(e) => Err(Problem::bad_request(format!("The body is not JSON: {e}."))),
+    }
+}
+
+/// Texts, numbers and booleans, as text; the template percent-encodes them.
+fn parameters(object: Map<String, Value>) -> Result<BTreeMap<String, String>, Problem> {
+    let as_text = |(name, value): (String, Value)| match value {
+        Value::String(text) => Ok((name, text)),
+        Value::Number(n) => Ok((name, n.to_string())),
+        Value::Bool(b) => Ok((name, b.to_string())),
+        _ => Err(Problem::new(Kind::Invalid, format!("The parameter {name:?} has to be a text, a number, true or false."))),
+    };
+    object.into_iter().map(as_text).collect()
+}
+
+/// As sent; a quoted string (draft-ietf-httpapi-idempotency-key-header) and the bare form are one key.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let text = value.to_str().unwrap_or("").trim();
+    let bare = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
+    if bare.is_empty() || bare.len() > MAX_KEY {
+        return Err(Problem::bad_request("Idempotency-Key has 1 to 255 printable characters."));
+    }
+    Ok(Some(bare.to_owned()))
+}

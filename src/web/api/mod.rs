@@ -1,0 +1,120 @@
+//! The JSON API under `/api/v1`: reads come from the shelf, changes go through the facade. Lists are wrapped
+//! (`{"connections": [...]}`), errors are problem+json. Must not know how a view came about.
+//!
+//! Wrappers: `connections`, `targets`, `history` and `charges` (both with `next`, the value for `after` to go on from here, also
+//! when nothing is there yet to go on to), `jobs`.
+
+mod connections;
+mod targets;
+
+use super::WebState;
+use super::access::Viewer;
+use super::errors::{Kind, Problem};
+use super::events;
+use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
+use axum::Router;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde::de::DeserializeOwned;
+
+/// Entries of a page of history or ledger unless `limit` says otherwise, and at most.
+const PAGE: usize = 100;
+const PAGE_MAX: usize = 1000;
+
+pub fn router() -> Router<WebState> {
+    Router::new()
+        .route("/connections", get(connections::list))
+        .route("/connections/{connection}", get(connections::one).patch(connections::change))
+        .route("/connections/{connection}/ledger", get(connections::ledger))
+        .route("/connections/{connection}/jobs", get(connections::jobs))
+        .route("/connections/{connection}/commands/{command}", post(connections::command))
+        .route("/connections/{connection}/targets", get(targets::list))
+        .route("/connections/{connection}/targets/{target}", get(targets::one))
+        .route("/connections/{connection}/targets/{target}/history", get(targets::history))
+        .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
+        .route("/jobs/{job}", get(connections::job))
+        .route("/events", get(events::stream))
+}
+
+/// The organization that a request speaks of: the one it names, else the viewer's own.
+pub fn scope(viewer: &Viewer, named: Option<&str>) -> Result<Organization, Problem> {
+    let organization = named.map_or_else(|| viewer.home(), Organization::from);
+    if viewer.may_read(&organization) {
+        return Ok(organization);
+    }
+    Err(Problem::new(Kind::Forbidden, format!("This token does not belong to the organization {organization}.")))
+}
+
+/// Who asks, about which organization, with which query: what each handler of this room starts from.
+pub struct Ask<Q = NoQuery> {
+    pub viewer: Viewer,
+    pub organization: Organization,
+    pub query: Q,
+    pub headers: HeaderMap,
+}
+
+/// For routes whose only query parameter is `organization`.
+#[derive(serde::Deserialize)]
+pub struct NoQuery {}
+
+/// `after` and `limit` of paged lists.
+#[derive(serde::Deserialize)]
+pub struct Paging {
+    pub after: Option<u64>,
+    limit: Option<usize>,
+}
+
+impl Paging {
+    pub fn limit(&self) -> usize {
+        self.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX)
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Named {
+    organization: Option<String>,
+}
+
+impl<Q: DeserializeOwned> FromRequestParts<WebState> for Ask<Q> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &WebState) -> Result<Self, Problem> {
+        let unreadable = |_| Problem::bad_request("The query cannot be read: after and limit are whole numbers.");
+        let named = axum::extract::Query::<Named>::try_from_uri(&parts.uri).map_err(unreadable)?.0;
+        let query = axum::extract::Query::<Q>::try_from_uri(&parts.uri).map_err(unreadable)?.0;
+        // No viewer means that no guard stood before this route: refuse.
+        let viewer = parts.extensions.get::<Viewer>().cloned();
+        let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This address needs a token."))?;
+        let organization = scope(&viewer, named.organization.as_deref())?;
+        Ok(Ask { viewer, organization, query, headers: parts.headers.clone() })
+    }
+}
+
+impl<Q> Ask<Q> {
+    pub fn connection(&self, name: String) -> ConnectionKey {
+        ConnectionKey { organization: self.organization.clone(), connection: ConnectionName(name) }
+    }
+    pub fn target(&self, connection: String, target: String) -> TargetKey {
+        TargetKey { connection: self.connection(connection), target: TargetName(target) }
+    }
+    /// The guard has judged the role; this judges the organization.
+    pub fn may_change(&self) -> Result<(), Problem> {
+        if self.viewer.may_change(&self.organization) {
+            return Ok(());
+        }
+        let detail = format!("This token may change nothing in the organization {}.", self.organization);
+        Err(Problem::new(Kind::Forbidden, detail))
+    }
+}
+
+/// JSON that no cache may use without asking.
+fn json(body: impl serde::Serialize) -> Response {
+    ([(header::CACHE_CONTROL, "no-cache")], axum::Json(body)).into_response()
+}
+
+fn json_with(status: StatusCode, body: impl serde::Serialize) -> Response {
+    (status, json(body)).into_response()
+}

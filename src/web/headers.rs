@@ -1,0 +1,104 @@
+//! Response headers: what protects a page, and what says how old an answer from the shelf is (law 5). Plain functions of views;
+//! must not know who asks.
+
+use crate::domain::time::Wall;
+use crate::engine::view::TargetView;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::time::{Duration, SystemTime};
+
+/// Everything from here, nothing inline; forms come back here.
+pub const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                       form-action 'self'; frame-ancestors 'self'; base-uri 'none'";
+
+/// Puts the protecting headers on every response.
+///
+/// `Referrer-Policy` is `same-origin` and not `no-referrer`: with the latter browsers send `Origin: null` with our own forms
+/// (Fetch, "append a request Origin header"), and the Origin check could not tell them from a stranger's.
+pub async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, CSP),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// RFC 9110 section 5.6.7.
+pub fn http_date(wall: Wall) -> String {
+    let since = Duration::from_millis(u64::try_from(wall.0).unwrap_or(0));
+    // httpdate panics past the year 9999.
+    let latest = Duration::from_secs(253_402_300_799);
+    httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + since.min(latest))
+}
+
+/// The strong entity tag of a target: the engine's, and what time alone changes in words (state, decayed items). Seconds that
+/// tick are left out: they follow from `Age`.
+pub fn entity_tag(target: &TargetView) -> String {
+    let mut hash = blake3::Hasher::new();
+    let mut word = |text: &str| {
+        hash.update(text.as_bytes());
+        hash.update(b"\0");
+    };
+    word(&target.etag);
+    word(target.state.word());
+    word(target.phase);
+    word(if target.fresh { "fresh" } else { "stale" });
+    word(&target.as_of.map_or(0, |w| w.0.0).to_string());
+    target.items.iter().for_each(|item| word(item.state.as_deref().unwrap_or("")));
+    format!("\"{}\"", &hash.finalize().to_hex()[..32])
+}
+
+/// RFC 9211: always a hit (readers never wait for the provider); a negative ttl is how long it has been stale.
+pub fn cache_status(target: &TargetView) -> String {
+    let Some(age) = target.age_seconds else { return format!("larder; detail={}", target.state.word()) };
+    let ttl = i128::from(target.fresh_for_seconds) - i128::from(age);
+    if target.fresh { format!("larder; hit; ttl={ttl}") } else { format!("larder; hit; ttl={ttl}; detail={}", target.state.word()) }
+}
+
+/// The headers of every answer that comes from a target on the shelf.
+pub fn shelf_headers(target: &TargetView, now: Wall) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let mut put = |name: HeaderName, value: String| {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    };
+    put(header::DATE, http_date(now));
+    put(header::ETAG, entity_tag(target));
+    put(header::CACHE_CONTROL, "no-cache".to_owned());
+    put(HeaderName::from_static("cache-status"), cache_status(target));
+    if let (Some(as_of), Some(age)) = (target.as_of, target.age_seconds) {
+        put(header::AGE, age.to_string());
+        put(header::LAST_MODIFIED, http_date(as_of.0.min(now)));
+    }
+    headers
+}
+
+/// Whether the client's `If-None-Match` names this tag (RFC 9110 section 13.1.2; weak comparison). `If-Modified-Since` is
+/// ignored, as that section allows: an answer goes stale without being modified.
+pub fn is_known(request: &HeaderMap, tag: &str) -> bool {
+    request.get_all(header::IF_NONE_MATCH).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(|one| {
+        let one = one.trim();
+        one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag
+    })
+}
+
+/// A target's answer: 304 where the client has it, else `body`, with the shelf's headers either way.
+pub fn conditional(request: &HeaderMap, target: &TargetView, now: Wall, body: impl FnOnce() -> Response) -> Response {
+    let headers = shelf_headers(target, now);
+    let mut response = match headers.get(header::ETAG).and_then(|v| v.to_str().ok()) {
+        Some(tag) if is_known(request, tag) => StatusCode::NOT_MODIFIED.into_response(),
+        _ => body(),
+    };
+    response.headers_mut().extend(headers);
+    response
+}

@@ -1,0 +1,189 @@
+//! `/metrics` for Prometheus (OpenMetrics text): what the pages show, as numbers. Gauges are read from the same views as the
+//! pages at the moment of the scrape. Labels are bounded: names from the configuration, words from closed enums, route
+//! templates; never a path or a text of the provider.
+
+use super::WebState;
+use super::access::Viewer;
+use super::errors::{Kind, Problem};
+use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
+use crate::domain::state::State as Word;
+use crate::domain::time::ClockTrust;
+use crate::engine::view::{BudgetView, ConnectionView, TargetView};
+use axum::Extension;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+type Labels = Vec<(&'static str, String)>;
+type Gauges = Family<Labels, Gauge>;
+type Counters = Family<Labels, Counter>;
+
+/// Requests to this appliance since the start.
+#[derive(Clone, Default)]
+pub struct HttpMetrics {
+    requests: Counters,
+}
+
+/// Counts each request by route template, method and status.
+pub async fn count(State(web): State<WebState>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let method = match request.method().as_str() {
+        known @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => known.to_owned(),
+        _ => "other".to_owned(),
+    };
+    let response = next.run(request).await;
+    let status = response.status().as_u16().to_string();
+    web.shared.http.requests.get_or_create(&vec![("route", route), ("method", method), ("status", status)]).inc();
+    response
+}
+
+/// `GET /metrics`: everything that the viewer may read.
+pub async fn page(State(web): State<WebState>, Extension(viewer): Extension<Viewer>) -> Result<Response, Problem> {
+    let mut text = String::new();
+    let registry = collect(&web, &viewer)?;
+    encode(&mut text, &registry).map_err(|_| Problem::new(Kind::Internal, "The metrics cannot be written."))?;
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")], text).into_response())
+}
+
+fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
+    let mut registry = Registry::with_prefix("larder");
+    registry.register("build", "The version of this binary", Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]));
+    registry.register("http_requests", "Requests to this appliance", web.shared.http.requests.clone());
+    process(web, &mut registry);
+    upstream(web, viewer, &mut registry);
+
+    let connections: Vec<ConnectionView> =
+        web.shelf().connections()?.into_iter().filter(|c| viewer.may_read(&Organization(c.organization.clone()))).collect();
+    let quota = Quota::register(&mut registry);
+    let states = register(&mut registry, "connection_state", "1 for the state that the connection is in, else 0");
+    let targets = Targets::register(&mut registry);
+    for connection in &connections {
+        one_hot(&states, connection);
+        connection.budget.iter().for_each(|b| quota.set(connection, b));
+        let key = ConnectionKey {
+            organization: Organization(connection.organization.clone()),
+            connection: ConnectionName(connection.name.clone()),
+        };
+        web.shelf().targets(&key)?.iter().for_each(|t| targets.set(connection, t));
+    }
+    Ok(registry)
+}
+
+fn register(registry: &mut Registry, name: &str, help: &str) -> Gauges {
+    let gauges = Gauges::default();
+    registry.register(name, help, gauges.clone());
+    gauges
+}
+
+fn process(web: &WebState, registry: &mut Registry) {
+    let health = web.shelf().health();
+    let mut one = |name: &str, help: &str, value: i64| {
+        let gauge: Gauge = Gauge::default();
+        gauge.set(value);
+        registry.register(name, help, gauge);
+    };
+    one("clock_trusted", "1 while the wall clock may be believed", i64::from(health.clock == ClockTrust::Trusted));
+    one("db_bytes", "Size of the data file", whole(health.file_bytes));
+    one("ready", "1 while the store takes writes and the poller ticks", i64::from(super::health::is_ready(&health)));
+    one("start_timestamp_seconds", "When the process started", health.started_at.0.0.div_euclid(1000));
+}
+
+fn upstream(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
+    let requests = Counters::default();
+    registry.register("upstream_requests", "Requests to providers, by who spent them and what became of them", requests.clone());
+    for ((key, caller, outcome), count) in web.shelf().counters() {
+        if viewer.may_read(&key.organization) {
+            let labels = vec![
+                ("organization", key.organization.0),
+                ("connection", key.connection.0),
+                ("caller", caller.word().to_owned()),
+                ("outcome", outcome.word().to_owned()),
+            ];
+            requests.get_or_create(&labels).inc_by(count);
+        }
+    }
+}
+
+fn one_hot(states: &Gauges, connection: &ConnectionView) {
+    for state in Word::ALL {
+        let mut labels = labels(connection);
+        labels.push(("state", state.word().to_owned()));
+        states.get_or_create(&labels).set(i64::from(connection.state == state));
+    }
+}
+
+struct Quota {
+    limit: Gauges,
+    used: Gauges,
+    remaining: Gauges,
+    kept: Gauges,
+}
+
+impl Quota {
+    fn register(registry: &mut Registry) -> Quota {
+        Quota {
+            limit: register(registry, "quota_limit", "Units that a limit lets through in its window"),
+            used: register(registry, "quota_used", "Units of a limit that are spent"),
+            remaining: register(registry, "quota_remaining", "Units of a limit that are left, the kept ones included"),
+            kept: register(registry, "quota_kept", "Units left that only the caller they are kept for may take"),
+        }
+    }
+    fn set(&self, connection: &ConnectionView, budget: &BudgetView) {
+        let mut labels = labels(connection);
+        labels.push(("limit", budget.limit.clone()));
+        if let Some(endpoint) = &budget.endpoint {
+            labels.push(("endpoint", endpoint.clone()));
+        }
+        self.limit.get_or_create(&labels).set(whole(budget.requests));
+        self.used.get_or_create(&labels).set(whole(budget.used));
+        self.remaining.get_or_create(&labels).set(whole(budget.remaining));
+        self.kept.get_or_create(&labels).set(whole(budget.kept));
+    }
+}
+
+struct Targets {
+    age: Gauges,
+    last_success: Gauges,
+    fresh: Gauges,
+    items: Gauges,
+}
+
+impl Targets {
+    fn register(registry: &mut Registry) -> Targets {
+        Targets {
+            age: register(registry, "target_age_seconds", "Age of the last good answer"),
+            last_success: register(registry, "target_last_success_timestamp_seconds", "When the last good answer arrived"),
+            fresh: register(registry, "target_fresh", "1 while the last good answer is fresh"),
+            items: register(registry, "target_items", "Items that are present"),
+        }
+    }
+    /// A target that was never answered has no age: its series is absent, not zero.
+    fn set(&self, connection: &ConnectionView, target: &TargetView) {
+        let mut labels = labels(connection);
+        labels.push(("target", target.name.clone()));
+        if let Some(age) = target.age_seconds {
+            self.age.get_or_create(&labels).set(whole(age));
+        }
+        if let Some(as_of) = target.as_of {
+            self.last_success.get_or_create(&labels).set(as_of.0.0.div_euclid(1000));
+        }
+        self.fresh.get_or_create(&labels).set(i64::from(target.fresh));
+        self.items.get_or_create(&labels).set(whole(target.item_count));
+    }
+}
+
+fn labels(connection: &ConnectionView) -> Labels {
+    vec![("organization", connection.organization.clone()), ("connection", connection.name.clone())]
+}
+
+fn whole(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,94 @@
+//! What the forms of the pages do. Each ends on the page it came from (303) or on a page that says why not. The guard has judged
+//! token, origin and form before these run.
+
+use super::segment;
+use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
+use crate::engine::view::Denied;
+use crate::web::WebState;
+use crate::web::access::Viewer;
+use crate::web::access::forms::Form;
+use crate::web::errors::{Kind, Problem};
+use axum::Extension;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+type Asked = Query<super::Query>;
+
+/// `on=true|false`; `on=clear` gives the word back to the file.
+pub async fn polling(
+    State(web): State<WebState>,
+    Path(connection): Path<String>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): Asked,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let key = key(&viewer, &query, connection)?;
+    let on = match form.get("on") {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        Some("clear") => None,
+        _ => return Err(Problem::bad_request("The form does not say whether to pause or to resume.")),
+    };
+    web.shelf().set_enabled(&key, on, viewer.by()).await?;
+    Ok(back(&format!("../{}", segment(key.connection.as_str())), &key.organization, ""))
+}
+
+pub async fn command(
+    State(web): State<WebState>,
+    Path((connection, command)): Path<(String, String)>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): Asked,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let key = key(&viewer, &query, connection)?;
+    let once = form.get("once").map(str::to_owned);
+    // Parameters have a prefix of their own, so that none can be mistaken for a field of ours.
+    let parameters = form.0.iter().filter_map(|(k, v)| Some((k.strip_prefix("p.")?.to_owned(), v.trim().to_owned())));
+    let job = web.shelf().command(&key, &command, parameters.collect(), once, viewer.by()).await;
+    match job {
+        Ok(_) => Ok(back(&format!("../../{}", segment(key.connection.as_str())), &key.organization, "#jobs")),
+        Err(Denied::KeyReused(_)) => {
+            let detail = "This form was sent before, with other values. Load the page again and fill it in anew; nothing was done twice.";
+            Err(Problem::new(Kind::KeyReused, detail))
+        }
+        Err(denied) => Err(denied.into()),
+    }
+}
+
+pub async fn refresh(
+    State(web): State<WebState>,
+    Path((connection, target)): Path<(String, String)>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): Asked,
+) -> Result<Response, Problem> {
+    let connection = key(&viewer, &query, connection)?;
+    let key = TargetKey { connection, target: TargetName(target) };
+    match web.shelf().refresh(&key, viewer.by()).await {
+        Ok(_) => Ok(back(&format!("../{}", segment(key.target.as_str())), &key.connection.organization, "")),
+        Err(denied) => {
+            let state = web.shelf().connection(&key.connection).ok().map(|c| c.state);
+            Err(Problem::from(denied).in_state(state))
+        }
+    }
+}
+
+/// The connection whose page the form was on. A page of any organization but `default` names it in the form's address: the
+/// token's own organization must not be meant, it may have a connection of the same name.
+fn key(viewer: &Viewer, query: &super::Query, connection: String) -> Result<ConnectionKey, Problem> {
+    let organization = query.organization.as_deref().map_or_else(Organization::default, Organization::from);
+    if !viewer.may_change(&organization) {
+        let detail = format!("This token may change nothing in the organization {organization}.");
+        return Err(Problem::new(Kind::Forbidden, detail));
+    }
+    Ok(ConnectionKey { organization, connection: ConnectionName(connection) })
+}
+
+/// 303, to an address relative to the form's own.
+fn back(address: &str, organization: &Organization, fragment: &str) -> Response {
+    let location = format!("{address}{}{fragment}", super::suffix(organization));
+    match HeaderValue::from_str(&location) {
+        Ok(value) => (StatusCode::SEE_OTHER, [(header::LOCATION, value)]).into_response(),
+        Err(_) => Problem::new(Kind::Internal, "It was done, but the page cannot be found again.").into_response(),
+    }
+}

@@ -1,0 +1,317 @@
+//! `/c/{connection}`: how one connection stands, what its budget is spent on, and what can be done.
+
+use super::overview::{Activity, Gauge, gauge, line};
+use super::show::{self, Age, Chip, Face, Moment};
+use super::{Action, Frame, Visit, html, segment};
+use crate::domain::ids::{Caller, ConnectionKey, TargetKey, TargetName};
+use crate::domain::state::State as Word;
+use crate::engine::view::{ChargeView, CommandView, ConnectionView, JobView, SpendStrip, TargetView};
+use crate::web::errors::Problem;
+use crate::web::{WebState, svg};
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+const SLICES: usize = 30;
+const CHARGES: usize = 20;
+const JOBS: usize = 8;
+const ACTIVITY: usize = 8;
+/// Items that a command's list offers.
+const CHOICES: usize = 200;
+
+#[derive(Template)]
+#[template(path = "connection.html")]
+struct Page {
+    frame: Frame,
+    name: String,
+    provider: String,
+    chip: Chip,
+    sentence: String,
+    is_calm: bool,
+    hold: Option<Hold>,
+    breaker: Option<&'static str>,
+    gauges: Vec<Gauge>,
+    strip: Strip,
+    poll: Poll,
+    targets: Vec<Target>,
+    commands: Vec<Command>,
+    jobs: Vec<Job>,
+    charges: Vec<Charge>,
+    activity: Vec<Activity>,
+    enabled: bool,
+    switch: Action,
+}
+
+struct Hold {
+    since: Moment,
+    until: Moment,
+    reason: String,
+    said: Option<String>,
+    source: String,
+    rule: String,
+}
+
+struct Poll {
+    interval: String,
+    /// Where it differs from the interval.
+    effective: Option<String>,
+    last: Option<Moment>,
+    next: Option<Moment>,
+    per_day: String,
+    ceiling: String,
+}
+
+struct Strip {
+    svg: String,
+    from: Moment,
+    until: Moment,
+    slice: String,
+    total: String,
+    callers: Vec<(&'static str, String)>,
+    rows: Vec<(Moment, Vec<String>)>,
+}
+
+struct Target {
+    name: String,
+    href: String,
+    chip: Chip,
+    phase: Option<&'static str>,
+    sentence: Option<String>,
+    items: String,
+    age: Option<Age>,
+    as_of: Option<Moment>,
+}
+
+struct Command {
+    name: String,
+    title: String,
+    fields: Vec<Field>,
+    never_repeated: bool,
+    action: Action,
+}
+
+struct Field {
+    name: String,
+    label: String,
+    numeric: bool,
+    choices: Vec<Choice>,
+}
+
+struct Choice {
+    key: String,
+    title: String,
+    state: Option<String>,
+}
+
+struct Job {
+    id: u64,
+    command: String,
+    parameters: String,
+    state: &'static str,
+    icon: &'static str,
+    at: Moment,
+    by: String,
+    message: Option<String>,
+    refresh: Option<(String, String)>,
+}
+
+struct Charge {
+    at: Moment,
+    caller: &'static str,
+    endpoint: String,
+    cost: u32,
+    outcome: String,
+    is_good: bool,
+    settlement: &'static str,
+    status: Option<u16>,
+    said: Option<String>,
+}
+
+pub async fn page(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    visit: Visit,
+) -> Result<Response, Problem> {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let key = visit.connection(&name);
+    let view = web.shelf().connection(&key)?;
+    let targets = web.shelf().targets(&key)?;
+    let frame = visit.frame(&web, &face, Some(&name));
+    let charges = web.shelf().ledger(&key, None, CHARGES)?;
+    let activity = web.shelf().activity(Some(&key), ACTIVITY)?;
+    let page = Page {
+        name: view.name.clone(),
+        provider: view.provider.clone(),
+        chip: Chip::of(view.state),
+        sentence: view.sentence.clone(),
+        is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
+        hold: hold(&face, &view),
+        breaker: (view.breaker != "closed").then_some(view.breaker),
+        gauges: view.budget.iter().map(|b| gauge(&face, b)).collect(),
+        strip: strip(&face, &web.shelf().spend_strip(&key, SLICES)?),
+        poll: poll(&face, &view),
+        commands: commands(&web, &visit, &key, &view, &targets, &frame.root),
+        targets: targets.into_iter().map(|t| target(&face, &visit, t)).collect(),
+        jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j)).collect(),
+        charges: charges.into_iter().rev().map(|c| charge(&face, c)).collect(),
+        activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
+        enabled: view.enabled,
+        switch: visit.action(&web, &frame.root, &format!("c/{}/polling", segment(&name))),
+        frame,
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+fn hold(face: &Face, view: &ConnectionView) -> Option<Hold> {
+    let hold = view.hold.as_ref()?;
+    Some(Hold {
+        since: face.moment(hold.since),
+        until: face.moment(hold.until),
+        reason: hold.reason.replace('_', " "),
+        said: hold.said.clone(),
+        source: hold.source.clone(),
+        rule: hold.rule.clone(),
+    })
+}
+
+fn poll(face: &Face, view: &ConnectionView) -> Poll {
+    let poll = &view.poll;
+    Poll {
+        interval: show::span(poll.interval_seconds),
+        effective: (poll.effective_interval_seconds != poll.interval_seconds)
+            .then(|| show::span(poll.effective_interval_seconds)),
+        last: face.maybe(poll.last_poll_at),
+        next: face.maybe(poll.next_poll_at),
+        per_day: show::count(view.forecast.requests_per_day),
+        ceiling: show::count(view.forecast.ceiling_targets),
+    }
+}
+
+/// The chart and its twin as a table: callers that spent anything, slices that saw anything.
+fn strip(face: &Face, strip: &SpendStrip) -> Strip {
+    let spent = |caller: Caller| strip.slices.iter().filter_map(|s| s.get(caller.word())).sum::<u64>();
+    let callers: Vec<Caller> = Caller::ALL.into_iter().filter(|c| spent(*c) > 0).collect();
+    let row = |(i, slice): (u64, &std::collections::BTreeMap<&'static str, u64>)| {
+        let ms = i64::try_from(i.saturating_mul(strip.slice_seconds).saturating_mul(1000)).unwrap_or(i64::MAX);
+        let at = crate::domain::time::Wall(strip.from.0.0.saturating_add(ms));
+        let units = callers.iter().map(|c| show::count(slice.get(c.word()).copied().unwrap_or(0))).collect();
+        (face.moment(crate::engine::view::When(at)), units)
+    };
+    Strip {
+        svg: svg::strip(strip),
+        from: face.moment(strip.from),
+        until: face.moment(strip.until),
+        slice: show::span(strip.slice_seconds),
+        total: show::count(strip.slices.iter().map(svg::total).sum()),
+        rows: (0u64..).zip(&strip.slices).filter(|(_, s)| svg::total(s) > 0).map(row).collect(),
+        callers: callers.into_iter().map(|c| (c.word(), show::count(spent(c)))).collect(),
+    }
+}
+
+fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
+    Target {
+        href: format!("{}/t/{}{}", segment(&target.connection), segment(&target.name), visit.suffix()),
+        chip: Chip::of(target.state),
+        phase: (target.phase != "active").then_some(target.phase),
+        sentence: (target.state != Word::Fresh).then_some(target.sentence),
+        items: match target.item_count {
+            1 => "1 item".to_owned(),
+            n => format!("{} items", show::count(n)),
+        },
+        age: target.age_seconds.map(Age::of),
+        as_of: face.maybe(target.as_of),
+        name: target.name,
+    }
+}
+
+fn commands(
+    web: &WebState,
+    visit: &Visit,
+    key: &ConnectionKey,
+    view: &ConnectionView,
+    targets: &[TargetView],
+    root: &str,
+) -> Vec<Command> {
+    let wants_items = view.commands.iter().any(|c| c.parameters.iter().any(|p| p == "item"));
+    let choices = || if wants_items { choices(web, key, targets) } else { Vec::new() };
+    let choices = choices();
+    let command = |command: &CommandView| Command {
+        title: title(&command.name),
+        fields: command.parameters.iter().map(|p| parameter(p, &choices)).collect(),
+        never_repeated: command.retry == "never",
+        action: visit.action(
+            web,
+            root,
+            &format!("c/{}/commands/{}", segment(&view.name), segment(&command.name)),
+        ),
+        name: command.name.clone(),
+    };
+    view.commands.iter().map(command).collect()
+}
+
+/// `run-zone` reads as `Run zone`.
+fn title(name: &str) -> String {
+    let text = name.replace(['-', '_'], " ");
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().collect::<String>() + letters.as_str()).unwrap_or_default()
+}
+
+fn parameter(name: &str, choices: &[Choice]) -> Field {
+    let copy = |c: &Choice| Choice { key: c.key.clone(), title: c.title.clone(), state: c.state.clone() };
+    Field {
+        label: show::label(name),
+        numeric: matches!(name, "seconds" | "minutes" | "hours" | "count" | "custom" | "duration"),
+        choices: if name == "item" { choices.iter().map(copy).collect() } else { Vec::new() },
+        name: name.to_owned(),
+    }
+}
+
+/// What is on the connection's shelf now. A target that cannot be read leaves the list shorter, not the page away.
+fn choices(web: &WebState, key: &ConnectionKey, targets: &[TargetView]) -> Vec<Choice> {
+    let items = targets.iter().filter_map(|t| {
+        let key = TargetKey { connection: key.clone(), target: TargetName(t.name.clone()) };
+        web.shelf().target(&key).ok()
+    });
+    items
+        .flat_map(|t| t.items)
+        .filter(|i| i.removed_at.is_none())
+        .take(CHOICES)
+        .map(|i| Choice { key: i.key, title: i.title, state: i.state })
+        .collect()
+}
+
+fn job(face: &Face, job: JobView) -> Job {
+    let parameters: Vec<String> = job.parameters.iter().map(|(k, v)| format!("{} {v}", show::label(k))).collect();
+    Job {
+        id: job.id.0,
+        command: title(&job.command),
+        parameters: parameters.join(", "),
+        state: job.state,
+        icon: match job.state {
+            "done" => "fresh",
+            "failed" => "expired",
+            "unknown" => "unknown",
+            "sent" => "play",
+            _ => "held",
+        },
+        at: face.moment(job.created_at),
+        by: job.by,
+        message: job.message,
+        refresh: job.refresh.map(|r| (r.target, r.result)),
+    }
+}
+
+fn charge(face: &Face, charge: ChargeView) -> Charge {
+    Charge {
+        at: face.moment(charge.at),
+        caller: charge.caller,
+        endpoint: charge.endpoint,
+        cost: charge.cost,
+        outcome: charge.outcome.replace('_', " "),
+        is_good: matches!(charge.outcome, "data" | "not_modified" | "pending"),
+        settlement: charge.settlement,
+        status: charge.status,
+        said: charge.said,
+    }
+}

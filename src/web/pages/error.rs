@@ -1,0 +1,52 @@
+//! The page for people where something was refused: what happened, when it changes, where to go on.
+
+use super::show::{Chip, Face, Moment};
+use super::{Frame, html};
+use crate::web::WebState;
+use crate::web::errors::{Kind, Problem};
+use askama::Template;
+use axum::response::Response;
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct Page {
+    frame: Frame,
+    status: u16,
+    title: &'static str,
+    detail: String,
+    state: Option<Chip>,
+    not_before: Option<Moment>,
+    /// Seconds, where no moment is known.
+    wait: Option<u64>,
+    /// The page that the form was on, relative.
+    back: Option<String>,
+    request: String,
+}
+
+pub fn page(web: &WebState, path: &str, problem: &Problem, request: &str) -> Response {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let not_before = face.maybe(problem.not_before);
+    let page = Page {
+        frame: Frame::plain(web, &face, path),
+        status: problem.kind.status().as_u16(),
+        title: problem.kind.title(),
+        detail: problem.detail.clone(),
+        state: problem.state.map(Chip::of),
+        wait: problem.retry_after_s.filter(|_| not_before.is_none()),
+        not_before,
+        back: back(path).filter(|_| !matches!(problem.kind, Kind::UnknownHost)),
+        request: request.to_owned(),
+    };
+    html(problem.kind.status(), &page)
+}
+
+/// Where the form of this address was: `/c/yard/t/x/refresh` came from `/c/yard/t/x`.
+fn back(path: &str) -> Option<String> {
+    let mut segments = path.trim_start_matches('/').split('/');
+    let root = super::root_of(path);
+    match (segments.next(), segments.next(), segments.next(), segments.next(), segments.next()) {
+        (Some("c"), Some(c), Some("t"), Some(t), Some("refresh")) => Some(format!("{root}c/{c}/t/{t}")),
+        (Some("c"), Some(c), Some("polling" | "commands"), ..) => Some(format!("{root}c/{c}")),
+        _ => None,
+    }
+}

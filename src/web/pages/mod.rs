@@ -1,0 +1,175 @@
+//! The pages: read models in, HTML out. Every page is complete without JavaScript; every number carries its age. Times are shown
+//! in the zone of this machine. Must not know how a view came about.
+
+pub mod actions;
+pub mod connection;
+pub mod error;
+pub mod overview;
+pub mod show;
+pub mod target;
+
+use super::WebState;
+use super::access::Viewer;
+use super::api::scope;
+use super::errors::{Kind, Problem};
+use super::{assets, headers};
+use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
+use askama::Template;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use show::Face;
+
+/// What the frame around every page needs.
+pub struct Frame {
+    /// From this page to the root of the site: empty, or `../` as often as needed. Links are relative, so that a proxy may put
+    /// the whole site under a prefix.
+    pub root: String,
+    pub css: String,
+    pub js: String,
+    pub icon: String,
+    /// `HH:MM` and zone of the moment this page was made.
+    pub made_at: show::Moment,
+    pub zone: String,
+    pub last_event: u64,
+    /// Empty for the default organization, else `?organization=...`, for links.
+    pub suffix: String,
+    /// What the event stream is asked for.
+    pub events: String,
+    pub organization: Option<String>,
+}
+
+/// Who looks at which organization.
+pub struct Visit {
+    pub viewer: Viewer,
+    pub organization: Organization,
+    path: String,
+    pub query: Query,
+}
+
+#[derive(Default, serde::Deserialize)]
+pub struct Query {
+    organization: Option<String>,
+    /// Page of a long list of items, from 1.
+    pub page: Option<usize>,
+}
+
+impl FromRequestParts<WebState> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &WebState) -> Result<Self, Problem> {
+        let query = axum::extract::Query::<Query>::try_from_uri(&parts.uri)
+            .map_err(|_| Problem::bad_request("The address cannot be read."))?
+            .0;
+        let viewer = parts.extensions.get::<Viewer>().cloned();
+        let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This page needs a token."))?;
+        let organization = scope(&viewer, query.organization.as_deref())?;
+        Ok(Visit { viewer, organization, path: parts.uri.path().to_owned(), query })
+    }
+}
+
+impl Visit {
+    pub fn connection(&self, name: &str) -> ConnectionKey {
+        ConnectionKey { organization: self.organization.clone(), connection: ConnectionName(name.to_owned()) }
+    }
+    pub fn suffix(&self) -> String {
+        suffix(&self.organization)
+    }
+    /// The frame of this page, listening to the events of `connection` or of all.
+    fn frame(&self, web: &WebState, face: &Face, connection: Option<&str>) -> Frame {
+        let mut frame = Frame::plain(web, face, &self.path);
+        frame.suffix = self.suffix();
+        let mut events = format!("{}api/v1/events?after={}", frame.root, frame.last_event);
+        if self.organization != Organization::default() {
+            events.push_str(&format!("&organization={}", segment(self.organization.as_str())));
+            frame.organization = Some(self.organization.0.clone());
+        }
+        if let Some(connection) = connection {
+            events.push_str(&format!("&connection={}", segment(connection)));
+        }
+        frame.events = events;
+        frame
+    }
+    /// What a form of this page needs. `address` is relative to the root and unencoded text is not allowed in it.
+    fn action(&self, web: &WebState, root: &str, address: &str) -> Action {
+        let now = web.shelf().now().steady;
+        Action {
+            action: format!("{root}{address}{}", self.suffix()),
+            csrf: web.form_key().issue(&format!("/{address}"), now),
+            once: web.form_key().issue(&format!("once {} {address}", web.next_request_id()), now),
+            needs_token: !self.viewer.may_change(&self.organization),
+        }
+    }
+}
+
+/// Where a form goes, with its hidden fields.
+pub struct Action {
+    pub action: String,
+    pub csrf: String,
+    /// Sent as the idempotency key: the form sent twice is one command.
+    pub once: String,
+    pub needs_token: bool,
+}
+
+impl Frame {
+    /// A frame without an organization and without events.
+    fn plain(web: &WebState, face: &Face, path: &str) -> Frame {
+        Frame {
+            root: root_of(path),
+            css: assets::address("app.css"),
+            js: assets::address("app.js"),
+            icon: assets::address("icon.svg"),
+            made_at: face.moment(face.now()),
+            zone: face.zone_name(),
+            last_event: web.shelf().last_event_id().0,
+            suffix: String::new(),
+            events: String::new(),
+            organization: None,
+        }
+    }
+}
+
+fn suffix(organization: &Organization) -> String {
+    if *organization == Organization::default() {
+        return String::new();
+    }
+    format!("?organization={}", segment(organization.as_str()))
+}
+
+/// `/c/yard` is one step below the root, `/c/yard/t/x` three.
+fn root_of(path: &str) -> String {
+    "../".repeat(path.bytes().filter(|b| *b == b'/').count().saturating_sub(1))
+}
+
+/// One segment of a path, or one value of a query, percent-encoded (RFC 3986 unreserved characters stay).
+pub fn segment(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// A page as a response. Pages are never kept: an old page must not look current.
+fn html(status: StatusCode, page: &impl Template) -> Response {
+    match page.render() {
+        Ok(text) => {
+            let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
+            (status, headers, text).into_response()
+        }
+        Err(e) => Problem::new(Kind::Internal, format!("The page cannot be drawn: {e}.")).into_response(),
+    }
+}
+
+/// The page of a target carries the shelf's headers too (law 5), but is not validated: its forms are new each time.
+fn with_age(mut response: Response, target: &crate::engine::view::TargetView, now: crate::domain::time::Wall) -> Response {
+    let mut headers = headers::shelf_headers(target, now);
+    headers.remove(header::ETAG);
+    headers.remove(header::CACHE_CONTROL);
+    response.headers_mut().extend(headers);
+    response
+}

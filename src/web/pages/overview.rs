@@ -1,0 +1,191 @@
+//! `/`: how everything stands, worst first in one sentence; a card for each connection; what happened lately.
+
+use super::show::{self, Age, Chip, Face, Moment};
+use super::{Frame, Visit, html, segment, suffix};
+use crate::domain::ids::Organization;
+use crate::domain::state::State as Word;
+use crate::engine::view::{BudgetView, ConnectionView, EventView};
+use crate::web::errors::Problem;
+use crate::web::{WebState, svg};
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use std::collections::BTreeSet;
+
+/// Lines of the activity list.
+const ACTIVITY: usize = 20;
+/// Gauges on a card; the connection's own page has all.
+const GAUGES: usize = 3;
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Overview {
+    frame: Frame,
+    headline: Headline,
+    notes: Vec<String>,
+    cards: Vec<Card>,
+    activity: Vec<Activity>,
+    organizations: Vec<Link>,
+}
+
+struct Link {
+    name: String,
+    href: String,
+}
+
+/// The worst state as one sentence.
+pub struct Headline {
+    pub chip: Chip,
+    pub text: String,
+    /// What else is in trouble.
+    pub more: Option<String>,
+}
+
+struct Card {
+    name: String,
+    href: String,
+    provider: String,
+    chip: Chip,
+    sentence: Option<String>,
+    gauges: Vec<Gauge>,
+    more_gauges: usize,
+    next_poll: Option<Moment>,
+    oldest: Option<Age>,
+    paused: bool,
+}
+
+/// One limit: drawing, and the same in words.
+pub struct Gauge {
+    pub limit: String,
+    pub endpoint: Option<String>,
+    pub rule: String,
+    pub svg: String,
+    pub used: String,
+    pub requests: String,
+    pub free: String,
+    pub kept: Option<String>,
+    pub next_free: Option<Moment>,
+}
+
+/// One line of the activity list.
+pub struct Activity {
+    pub at: Moment,
+    pub icon: &'static str,
+    pub message: String,
+    /// `connection` or `connection / target`, and where it is.
+    pub place: Option<(String, String)>,
+}
+
+pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let all = web.shelf().connections()?;
+    let organizations = organizations(&visit, &all);
+    let own: Vec<ConnectionView> =
+        all.into_iter().filter(|c| c.organization == visit.organization.as_str()).collect();
+    let frame = visit.frame(&web, &face, None);
+    let activity = web.shelf().activity(None, ACTIVITY)?;
+    let ours = |e: &EventView| e.organization.as_deref().is_none_or(|o| o == visit.organization.as_str());
+    let page = Overview {
+        headline: headline(&own),
+        notes: web.shelf().health().notes,
+        cards: own.iter().map(|c| card(&face, &visit, c)).collect(),
+        activity: activity.into_iter().filter(ours).map(|e| line(&face, &frame.root, e)).collect(),
+        organizations,
+        frame,
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+/// The organizations that the viewer may look at, if there is more than the one shown.
+fn organizations(visit: &Visit, all: &[ConnectionView]) -> Vec<Link> {
+    let names: BTreeSet<Organization> = all.iter().map(|c| Organization(c.organization.clone())).collect();
+    let others = names.into_iter().filter(|o| *o != visit.organization && visit.viewer.may_read(o));
+    others.map(|o| Link { href: format!("./{}", suffix(&o)), name: o.0 }).collect()
+}
+
+pub fn headline(connections: &[ConnectionView]) -> Headline {
+    let Some(worst) = connections.iter().min_by_key(|c| show::severity(c.state)) else {
+        return Headline { chip: Chip::of(Word::Never), text: "The shelf is empty.".to_owned(), more: None };
+    };
+    let trouble = connections.iter().filter(|c| show::is_trouble(c.state)).count();
+    let text = match (trouble, worst.state) {
+        (0, Word::Fresh) => "Everything on the shelf is fresh.".to_owned(),
+        (0, _) if connections.len() == 1 => worst.sentence.clone(),
+        _ => format!("{}: {}", worst.name, worst.sentence),
+    };
+    let more = (trouble > 1).then(|| match trouble - 1 {
+        1 => "One more connection needs a look.".to_owned(),
+        n => format!("{n} more connections need a look."),
+    });
+    Headline { chip: Chip::of(worst.state), text, more }
+}
+
+fn card(face: &Face, visit: &Visit, connection: &ConnectionView) -> Card {
+    Card {
+        href: format!("c/{}{}", segment(&connection.name), visit.suffix()),
+        name: connection.name.clone(),
+        provider: connection.provider.clone(),
+        chip: Chip::of(connection.state),
+        sentence: (connection.state != Word::Fresh).then(|| connection.sentence.clone()),
+        gauges: connection.budget.iter().take(GAUGES).map(|b| gauge(face, b)).collect(),
+        more_gauges: connection.budget.len().saturating_sub(GAUGES),
+        next_poll: face.maybe(connection.poll.next_poll_at),
+        oldest: connection.oldest_age_seconds.map(Age::of),
+        paused: !connection.enabled,
+    }
+}
+
+pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
+    let kept = budget.kept.min(budget.remaining);
+    Gauge {
+        limit: budget.limit.clone(),
+        endpoint: budget.endpoint.clone(),
+        rule: rule(budget),
+        svg: svg::gauge(budget),
+        used: show::count(budget.used),
+        requests: show::count(budget.requests),
+        free: show::count(budget.remaining - kept),
+        kept: (kept > 0).then(|| show::count(kept)),
+        next_free: face.maybe(budget.next_free_at),
+    }
+}
+
+/// `5 in any 5 min`, `300 a day`: the limit in words.
+fn rule(budget: &BudgetView) -> String {
+    let requests = show::count(budget.requests);
+    let window = budget.window_seconds.map(show::span).unwrap_or_default();
+    match budget.kind {
+        "daily" => format!("{requests} a day"),
+        "monthly" => format!("{requests} a month"),
+        "fixed" => format!("{requests} in each {window} of the clock"),
+        "pace" => format!("{requests} in {window}, evenly"),
+        "concurrent" => format!("{requests} at once"),
+        _ => format!("{requests} in any {window}"),
+    }
+}
+
+pub fn line(face: &Face, root: &str, event: EventView) -> Activity {
+    let suffix = event.organization.as_deref().map(|o| suffix(&Organization::from(o))).unwrap_or_default();
+    let place = event.connection.as_ref().map(|connection| match &event.target {
+        Some(target) => (
+            format!("{connection} / {target}"),
+            format!("{root}c/{}/t/{}{suffix}", segment(connection), segment(target)),
+        ),
+        None => (connection.clone(), format!("{root}c/{}{suffix}", segment(connection))),
+    });
+    Activity { at: face.moment(event.at), icon: icon(event.kind), message: event.message, place }
+}
+
+fn icon(kind: &str) -> &'static str {
+    match kind {
+        "hold_started" => "held",
+        "hold_ended" | "breaker_closed" => "fresh",
+        "breaker_opened" => "breaker_open",
+        "target_troubled" => "stale",
+        "job_changed" => "play",
+        "control_changed" => "hand",
+        "appliance" => "jar",
+        _ => "change",
+    }
+}

@@ -1,0 +1,272 @@
+//! How values read: times, ages, numbers, states. A [`Face`] is one moment in one time zone; everything on a page is shown from
+//! the same one. Must not read a clock.
+
+use crate::domain::state::State;
+use crate::domain::time::{Span, Wall};
+use crate::engine::view::{FieldShown, When};
+use askama::Template;
+use askama::filters::HtmlSafe;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// One moment, seen from one place.
+pub struct Face {
+    now: Wall,
+    zone: TimeZone,
+}
+
+/// A time to show: absolute, and relative to the moment the page was made. In a template it is its `<time>` element.
+#[derive(Clone, Debug, PartialEq, Eq, Template)]
+#[template(ext = "html", source = r#"<time datetime="{{ iso }}" title="{{ full }}">{{ clock }}</time>"#)]
+pub struct Moment {
+    pub iso: String,
+    /// `07:14`, with the date where it is another day.
+    pub clock: String,
+    /// With date and zone, for the tooltip.
+    pub full: String,
+    /// Seconds from the moment to now; negative while it lies ahead.
+    pub age_seconds: i64,
+    /// `6 min ago`, `in 3 h 12 min`, `now`.
+    pub relative: String,
+}
+
+/// How long ago or ahead; the script re-labels it as time passes.
+#[derive(Clone, Debug, PartialEq, Eq, Template)]
+#[template(ext = "html", source = r#"<span class="rel" data-rel="{{ age_seconds }}">{{ text }}</span>"#)]
+pub struct Relative {
+    age_seconds: i64,
+    text: String,
+}
+
+/// An age without a direction (`6 min`); the script lets it grow.
+#[derive(Clone, Debug, PartialEq, Eq, Template)]
+#[template(ext = "html", source = r#"<span class="rel" data-old="{{ seconds }}">{{ text }}</span>"#)]
+pub struct Age {
+    pub seconds: u64,
+    text: String,
+}
+
+/// Seconds that are left; the script lets them shrink, never below zero.
+#[derive(Clone, Debug, PartialEq, Eq, Template)]
+#[template(ext = "html", source = r#"<span class="rel" data-left="{{ seconds }}">{{ text }}</span>"#)]
+pub struct Left {
+    seconds: u64,
+    text: String,
+}
+
+/// A state: icon, word and colour together.
+#[derive(Clone, Debug, PartialEq, Eq, Template)]
+#[template(
+    ext = "html",
+    source = r##"<span class="chip s-{{ id }}"><svg class="i" aria-hidden="true"><use href="#i-{{ id }}"/></svg>{{ word }}</span>"##
+)]
+pub struct Chip {
+    pub id: &'static str,
+    pub word: String,
+}
+
+impl HtmlSafe for Moment {}
+impl HtmlSafe for Relative {}
+impl HtmlSafe for Age {}
+impl HtmlSafe for Left {}
+impl HtmlSafe for Chip {}
+
+impl Moment {
+    pub fn rel(&self) -> Relative {
+        Relative { age_seconds: self.age_seconds, text: self.relative.clone() }
+    }
+}
+
+impl Age {
+    pub fn of(seconds: u64) -> Age {
+        Age { seconds, text: span(seconds) }
+    }
+}
+
+impl Chip {
+    pub fn of(state: State) -> Chip {
+        Chip { id: state.word(), word: word(state) }
+    }
+}
+
+impl Face {
+    pub fn new(now: Wall, zone: TimeZone) -> Face {
+        Face { now, zone }
+    }
+    pub fn now(&self) -> When {
+        When(self.now)
+    }
+    pub fn moment(&self, when: When) -> Moment {
+        let age_seconds = (self.now.0 - when.0.0).div_euclid(1000);
+        Moment {
+            iso: crate::rules::calendar::rfc3339(when.0),
+            clock: self.clock(when),
+            full: self.format(when, "%a %d %b %Y, %H:%M:%S %Z"),
+            age_seconds,
+            relative: relative(age_seconds),
+        }
+    }
+    pub fn maybe(&self, when: Option<When>) -> Option<Moment> {
+        when.map(|w| self.moment(w))
+    }
+    /// `07:14`, or `28 Nov, 07:14` on another day, or with the year in another year.
+    pub fn clock(&self, when: When) -> String {
+        let day = |w: When| self.format(w, "%Y-%m-%d");
+        if day(when) == day(self.now()) {
+            return self.format(when, "%H:%M");
+        }
+        let same_year = self.format(when, "%Y") == self.format(self.now(), "%Y");
+        self.format(when, if same_year { "%-d %b, %H:%M" } else { "%-d %b %Y, %H:%M" })
+    }
+    pub fn zone_name(&self) -> String {
+        self.format(self.now(), "%Z")
+    }
+    fn format(&self, when: When, form: &str) -> String {
+        match Timestamp::from_millisecond(when.0.0) {
+            Ok(t) => t.to_zoned_datetime(self.zone.clone()).strftime(form).to_string(),
+            Err(_) => "beyond all calendars".to_owned(),
+        }
+    }
+}
+
+/// An age in seconds as people say it; negative means that it lies ahead.
+pub fn relative(age_seconds: i64) -> String {
+    match age_seconds {
+        0 => "now".to_owned(),
+        1.. => format!("{} ago", span(age_seconds.unsigned_abs())),
+        _ => format!("in {}", span(age_seconds.unsigned_abs())),
+    }
+}
+
+/// `45 s`, `6 min`, `3 h 12 min`.
+pub fn span(seconds: u64) -> String {
+    Span::from_secs(seconds).to_string()
+}
+
+/// `12 345`, with a narrow no-break space between thousands.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A number as it stands; long fractions are cut after four places.
+pub fn number(n: f64) -> String {
+    if !n.is_finite() {
+        return "unknown".to_owned();
+    }
+    if n.fract() == 0.0 && n.abs() < 1e15 {
+        return format!("{n:.0}");
+    }
+    let text = format!("{n:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The state's word as people read it: the same word, with spaces.
+pub fn word(state: State) -> String {
+    state.word().replace('_', " ")
+}
+
+/// How serious a state is for the headline, worst first. Not the precedence of states: a pause that somebody wanted is no trouble.
+pub fn severity(state: State) -> u8 {
+    match state {
+        State::ClockUntrusted => 0,
+        State::CredentialRejected => 1,
+        State::Expired => 2,
+        State::Exhausted => 3,
+        State::BreakerOpen => 4,
+        State::Held => 5,
+        State::Stale => 6,
+        State::Disabled => 7,
+        State::Ageing => 8,
+        State::Never => 9,
+        State::Fresh => 10,
+    }
+}
+
+/// Whether the state needs somebody's eye.
+pub fn is_trouble(state: State) -> bool {
+    severity(state) <= 6
+}
+
+/// A field's value, ready for its template.
+pub enum Shown {
+    Text(String),
+    Number(String),
+    Time(Moment),
+    Left(Left),
+    Unknown,
+}
+
+/// The longest text of a field that a page shows; JSON has all of it.
+const LONGEST: usize = 240;
+
+pub fn field(face: &Face, value: &FieldShown) -> Shown {
+    match value {
+        FieldShown::Unknown => Shown::Unknown,
+        FieldShown::Text(text) => Shown::Text(shorten(text, LONGEST)),
+        FieldShown::Number(n) => Shown::Number(number(*n)),
+        FieldShown::Bool(b) => Shown::Text(if *b { "yes" } else { "no" }.to_owned()),
+        FieldShown::At(when) => Shown::Time(face.moment(*when)),
+        FieldShown::SecondsLeft(seconds) => Shown::Left(Left { seconds: *seconds, text: span(*seconds) }),
+    }
+}
+
+/// At most `longest` characters, with an ellipsis for what is cut.
+pub fn shorten(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// `next_run` reads as `next run`.
+pub fn label(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn face(iso: &str, zone: &str) -> Face {
+        let zone = TimeZone::get(zone).unwrap();
+        Face::new(when(iso).0, zone)
+    }
+    fn when(iso: &str) -> When {
+        When(Wall(iso.parse::<Timestamp>().unwrap().as_millisecond()))
+    }
+
+    #[test]
+    fn times_read_in_the_zone_of_the_machine() {
+        let face = face("2026-11-30T08:20:00Z", "Europe/Zurich");
+        let m = face.moment(when("2026-11-30T06:14:10Z"));
+        assert_eq!((m.clock.as_str(), m.relative.as_str()), ("07:14", "2 h 5 min ago"));
+        assert_eq!(m.iso, "2026-11-30T06:14:10Z");
+        assert_eq!(face.clock(when("2026-11-29T23:30:00Z")), "00:30", "today there, though yesterday in UTC");
+        assert_eq!(face.clock(when("2026-11-28T06:14:10Z")), "28 Nov, 07:14");
+        assert_eq!(face.clock(when("2025-11-28T06:14:10Z")), "28 Nov 2025, 07:14");
+        assert_eq!(face.moment(when("2026-11-30T11:32:00Z")).relative, "in 3 h 12 min");
+    }
+
+    #[test]
+    fn numbers_read_plainly() {
+        for (n, text) in [(3.0, "3"), (-0.5, "-0.5"), (21.37, "21.37"), (1.0 / 3.0, "0.3333"), (f64::NAN, "unknown")] {
+            assert_eq!(number(n), text);
+        }
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(count(300), "300");
+    }
+
+    #[test]
+    fn every_state_has_its_own_rank() {
+        let ranks: std::collections::BTreeSet<u8> = State::ALL.into_iter().map(severity).collect();
+        assert_eq!(ranks.len(), State::ALL.len());
+    }
+}

@@ -1,0 +1,218 @@
+//! `/c/{connection}/t/{target}`: the items of one target, how old they are, and what happened to them. On a stale answer it
+//! hedges: it says what was last seen and when, not what is (I7).
+
+use super::show::{self, Age, Chip, Face, Moment, Shown};
+use super::{Action, Frame, Visit, html, segment, with_age};
+use crate::domain::ids::{TargetKey, TargetName};
+use crate::domain::state::State as Word;
+use crate::engine::view::{ConnectionView, HistoryView, ItemView, TargetView};
+use crate::web::WebState;
+use crate::web::errors::Problem;
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+/// Items on one page.
+const ITEMS: usize = 60;
+/// Removed items in the fold.
+const REMOVED: usize = 40;
+const HISTORY: usize = 30;
+/// Items that the banner names.
+const HEDGED: usize = 3;
+
+#[derive(Template)]
+#[template(path = "target.html")]
+struct Page {
+    frame: Frame,
+    connection: String,
+    connection_href: String,
+    name: String,
+    chip: Chip,
+    sentence: String,
+    is_fresh: bool,
+    hedges: Vec<Hedge>,
+    said: Option<String>,
+    stale_since: Option<Moment>,
+    as_of: Option<Moment>,
+    age: Option<Age>,
+    changed: Option<Moment>,
+    attempted: Option<Moment>,
+    fresh_for: String,
+    count: String,
+    items: Vec<Item>,
+    pages: Option<Pages>,
+    removed: Vec<Item>,
+    history: Vec<Entry>,
+    refresh: Action,
+    cost: String,
+    next_poll: Option<Moment>,
+}
+
+/// What was last seen of something that moves: `Water was last seen running at 07:14`.
+struct Hedge {
+    title: String,
+    state: String,
+    at: Moment,
+}
+
+struct Item {
+    title: String,
+    key: String,
+    state: Option<String>,
+    /// It is in a state that ends by itself: something is going on.
+    active: bool,
+    fields: Vec<(String, Shown)>,
+    changed: Moment,
+    first_seen: Moment,
+    last_seen: Moment,
+    removed: Option<Moment>,
+}
+
+/// Where this page stands among the pages of a long list.
+struct Pages {
+    first: String,
+    last: String,
+    total: String,
+    back: Option<String>,
+    on: Option<String>,
+}
+
+struct Entry {
+    at: Moment,
+    kind: &'static str,
+    icon: &'static str,
+    title: String,
+    state: Option<String>,
+    changes: Vec<(String, String, String)>,
+}
+
+pub async fn page(
+    State(web): State<WebState>,
+    Path((connection, target)): Path<(String, String)>,
+    visit: Visit,
+) -> Result<Response, Problem> {
+    let now = web.shelf().now().wall();
+    let face = Face::new(now, web.zone().clone());
+    let key = TargetKey { connection: visit.connection(&connection), target: TargetName(target) };
+    let owner = web.shelf().connection(&key.connection)?;
+    let view = web.shelf().target(&key)?;
+    let history = web.shelf().history(&key, None, HISTORY)?;
+    let frame = visit.frame(&web, &face, Some(&connection));
+    let page = build(&web, &visit, &face, frame, &owner, &view, history);
+    Ok(with_age(html(StatusCode::OK, &page), &view, now))
+}
+
+fn build(
+    web: &WebState,
+    visit: &Visit,
+    face: &Face,
+    frame: Frame,
+    owner: &ConnectionView,
+    view: &TargetView,
+    history: Vec<HistoryView>,
+) -> Page {
+    let present: Vec<&ItemView> = view.items.iter().filter(|i| i.removed_at.is_none()).collect();
+    let removed = view.items.iter().filter(|i| i.removed_at.is_some());
+    let (items, pages) = one_page(visit, &present);
+    let address = format!("c/{}/t/{}/refresh", segment(&owner.name), segment(&view.name));
+    Page {
+        connection: owner.name.clone(),
+        connection_href: format!("../../{}{}", segment(&owner.name), visit.suffix()),
+        name: view.name.clone(),
+        chip: Chip::of(view.state),
+        sentence: view.sentence.clone(),
+        is_fresh: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
+        hedges: hedges(face, view),
+        said: view.stale.as_ref().and_then(|s| s.said.clone()),
+        stale_since: view.stale.as_ref().map(|s| face.moment(s.since)),
+        as_of: face.maybe(view.as_of),
+        age: view.age_seconds.map(Age::of),
+        changed: face.maybe(view.changed_at),
+        attempted: face.maybe(view.attempted_at),
+        fresh_for: show::span(view.fresh_for_seconds),
+        count: show::count(view.item_count),
+        items: items.iter().map(|i| item(face, i)).collect(),
+        pages,
+        removed: removed.take(REMOVED).map(|i| item(face, i)).collect(),
+        history: history.into_iter().rev().map(|h| entry(face, h)).collect(),
+        refresh: visit.action(web, &frame.root, &address),
+        cost: cost(owner),
+        next_poll: face.maybe(owner.poll.next_poll_at),
+        frame,
+    }
+}
+
+/// The items that were seen in a state that ends by itself, if the answer is too old to say that they still are.
+fn hedges(face: &Face, view: &TargetView) -> Vec<Hedge> {
+    let Some(as_of) = view.as_of.filter(|_| !view.fresh) else { return Vec::new() };
+    let moving = view.items.iter().filter(|i| i.removed_at.is_none()).filter_map(|i| {
+        let decay = i.decays.as_ref()?;
+        Some(Hedge { title: i.title.clone(), state: decay.seen.clone(), at: face.moment(as_of) })
+    });
+    moving.take(HEDGED).collect()
+}
+
+fn one_page<'a>(visit: &Visit, present: &[&'a ItemView]) -> (Vec<&'a ItemView>, Option<Pages>) {
+    let last_page = present.len().div_ceil(ITEMS).max(1);
+    let page = visit.query.page.unwrap_or(1).clamp(1, last_page);
+    let from = (page - 1) * ITEMS;
+    let items: Vec<&ItemView> = present.iter().skip(from).take(ITEMS).copied().collect();
+    let link = |n: usize| format!("?page={n}{}", visit.suffix().replace('?', "&"));
+    let pages = (last_page > 1).then(|| Pages {
+        first: show::count(from as u64 + 1),
+        last: show::count((from + items.len()) as u64),
+        total: show::count(present.len() as u64),
+        back: (page > 1).then(|| link(page - 1)),
+        on: (page < last_page).then(|| link(page + 1)),
+    });
+    (items, pages)
+}
+
+fn item(face: &Face, item: &ItemView) -> Item {
+    let running = item.decays.as_ref().is_some_and(|d| item.state.as_deref() == Some(d.seen.as_str()));
+    Item {
+        title: show::shorten(&item.title, 120),
+        key: show::shorten(&item.key, 60),
+        state: item.state.clone(),
+        active: running,
+        fields: item.fields.iter().map(|(n, v)| (show::label(n), show::field(face, v))).collect(),
+        changed: face.moment(item.changed_at),
+        first_seen: face.moment(item.first_seen_at),
+        last_seen: face.moment(item.last_seen_at),
+        removed: face.maybe(item.removed_at),
+    }
+}
+
+fn entry(face: &Face, entry: HistoryView) -> Entry {
+    let nothing = || "—".to_owned();
+    let change = |c: crate::engine::view::FieldChangeView| {
+        let cut = |v: Option<String>| v.map_or_else(nothing, |v| show::shorten(&v, 80));
+        (show::label(&c.field), cut(c.before), cut(c.after))
+    };
+    Entry {
+        at: face.moment(entry.at),
+        kind: entry.kind,
+        icon: match entry.kind {
+            "appeared" | "reappeared" => "plus",
+            "removed" => "minus",
+            _ => "change",
+        },
+        title: show::shorten(&entry.title, 80),
+        state: entry.state,
+        changes: entry.changes.into_iter().map(change).collect(),
+    }
+}
+
+/// What a refresh takes, said before it is asked for. The kept units are named only where one limit keeps any: with more it
+/// depends on the endpoint, which the engine decides.
+fn cost(owner: &ConnectionView) -> String {
+    let kept: Vec<u64> = owner.budget.iter().map(|b| b.kept).filter(|k| *k > 0).collect();
+    let free = owner.budget.iter().map(|b| b.remaining).min();
+    match (kept.as_slice(), free) {
+        (_, Some(0)) => "1 request; none is left now".to_owned(),
+        ([kept], _) => format!("1 request of the {kept} kept"),
+        (_, Some(free)) => format!("1 request of {} left", show::count(free)),
+        (_, None) => "1 request".to_owned(),
+    }
+}

@@ -1,0 +1,124 @@
+//! What the web needs of the appliance, as a trait: the same pages and API stand before the running appliance and before a
+//! hand-made one in tests. Knows the engine's facade and read models; must not know how they come about.
+
+use crate::domain::event::Event;
+use crate::domain::ids::*;
+use crate::domain::outcome::Outcome;
+use crate::domain::time::Now;
+use crate::engine::appliance::{Appliance, Health, TokenInfo};
+use crate::engine::view::*;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use tokio::sync::broadcast;
+
+/// The answer of an operation that may take as long as the provider does.
+pub type Slow<'a, T> = Pin<Box<dyn Future<Output = Result<T, Denied>> + Send + 'a>>;
+
+/// One count of [`Shelf::counters`].
+pub type RequestCount = ((ConnectionKey, Caller, Outcome), u64);
+
+/// The part of [`Appliance`] that pages, API and metrics use; each method means what it means there.
+pub trait Shelf: Send + Sync + 'static {
+    fn now(&self) -> Now;
+    fn health(&self) -> Health;
+    fn connections(&self) -> Result<Vec<ConnectionView>, Denied>;
+    fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied>;
+    fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied>;
+    fn target(&self, key: &TargetKey) -> Result<TargetView, Denied>;
+    fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied>;
+    fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
+    fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied>;
+    fn job(&self, id: JobId) -> Result<JobView, Denied>;
+    fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied>;
+    fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied>;
+    fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied>;
+    fn last_event_id(&self) -> EventId;
+    fn subscribe(&self) -> broadcast::Receiver<Event>;
+    fn show_event(&self, event: &Event) -> EventView;
+    fn counters(&self) -> Vec<RequestCount>;
+    fn refresh<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, RefreshView>;
+    fn command<'a>(
+        &'a self,
+        key: &'a ConnectionKey,
+        name: &'a str,
+        parameters: BTreeMap<String, String>,
+        idempotency_key: Option<String>,
+        by: &'a str,
+    ) -> Slow<'a, JobView>;
+    fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView>;
+    fn check_token(&self, text: &str) -> Option<TokenInfo>;
+}
+
+impl Shelf for Appliance {
+    fn now(&self) -> Now {
+        Appliance::now(self)
+    }
+    fn health(&self) -> Health {
+        Appliance::health(self)
+    }
+    fn connections(&self) -> Result<Vec<ConnectionView>, Denied> {
+        Appliance::connections(self)
+    }
+    fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied> {
+        Appliance::connection(self, key)
+    }
+    fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
+        Appliance::targets(self, key)
+    }
+    fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
+        Appliance::target(self, key)
+    }
+    fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied> {
+        Appliance::history(self, key, after, limit)
+    }
+    fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied> {
+        Appliance::ledger(self, key, after, limit)
+    }
+    fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied> {
+        Appliance::spend_strip(self, key, slices)
+    }
+    fn job(&self, id: JobId) -> Result<JobView, Denied> {
+        Appliance::job(self, id)
+    }
+    fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied> {
+        Appliance::jobs(self, key, limit)
+    }
+    fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied> {
+        Appliance::activity(self, key, limit)
+    }
+    fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied> {
+        Appliance::events_after(self, after, limit)
+    }
+    fn last_event_id(&self) -> EventId {
+        Appliance::last_event_id(self)
+    }
+    fn subscribe(&self) -> broadcast::Receiver<Event> {
+        Appliance::subscribe(self)
+    }
+    fn show_event(&self, event: &Event) -> EventView {
+        Appliance::show_event(self, event)
+    }
+    fn counters(&self) -> Vec<RequestCount> {
+        Appliance::counters(self)
+    }
+    fn refresh<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, RefreshView> {
+        Box::pin(Appliance::refresh(self, key, by))
+    }
+    fn command<'a>(
+        &'a self,
+        key: &'a ConnectionKey,
+        name: &'a str,
+        parameters: BTreeMap<String, String>,
+        idempotency_key: Option<String>,
+        by: &'a str,
+    ) -> Slow<'a, JobView> {
+        Box::pin(Appliance::command(self, key, name, parameters, idempotency_key, by))
+    }
+    fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView> {
+        Box::pin(Appliance::set_enabled(self, key, on, by))
+    }
+    fn check_token(&self, text: &str) -> Option<TokenInfo> {
+        Appliance::check_token(self, text)
+    }
+}

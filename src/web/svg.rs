@@ -1,0 +1,160 @@
+//! Drawings: the budget gauge and the strip of requests by caller, as SVG with classes (no colour, no style, no text in it).
+//! Numbers in, markup out; whatever a provider or a file said never enters here.
+
+use crate::domain::ids::Caller;
+use crate::engine::view::{BudgetView, SpendStrip};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Up to this many units each one is drawn as its own jar; more become a bar.
+const JARS: u64 = 24;
+const WIDTH: f64 = 240.0;
+
+/// A stretch of a gauge: class and units.
+type Part = (String, u64);
+
+/// Spent (by caller), free, kept: in this order, never more than the limit.
+fn parts(budget: &BudgetView) -> Vec<Part> {
+    let kept = budget.kept.min(budget.remaining).min(budget.requests);
+    let used = budget.used.min(budget.requests - kept);
+    let mut parts = Vec::new();
+    let mut left = used;
+    for (caller, units) in in_order(&budget.used_by) {
+        let units = units.min(left);
+        left -= units;
+        parts.push((format!("c-{caller}"), units));
+    }
+    parts.push(("c-other".to_owned(), left));
+    parts.push(("free".to_owned(), budget.requests - used - kept));
+    parts.push(("kept".to_owned(), kept));
+    parts.retain(|(_, units)| *units > 0);
+    parts
+}
+
+/// Callers in their fixed order, whatever the map's: a colour keeps its place.
+fn in_order(by: &BTreeMap<&'static str, u64>) -> impl Iterator<Item = (&'static str, u64)> {
+    Caller::ALL.into_iter().filter_map(|c| by.get(c.word()).map(|n| (c.word(), *n)))
+}
+
+/// The gauge of one limit.
+pub fn gauge(budget: &BudgetView) -> String {
+    if budget.requests == 0 {
+        return String::new();
+    }
+    if budget.requests <= JARS { jars(budget) } else { bar(budget) }
+}
+
+/// One jar for each unit, at most twelve in a row.
+fn jars(budget: &BudgetView) -> String {
+    let per_row = if budget.requests > 12 { budget.requests.div_ceil(2) } else { budget.requests };
+    let rows = budget.requests.div_ceil(per_row);
+    let mut out = format!(
+        "<svg class=\"gauge jars\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" aria-hidden=\"true\" focusable=\"false\">",
+        per_row * 22 - 4,
+        rows * 30 - 4,
+        per_row * 22 - 4,
+        rows * 30 - 4,
+    );
+    let classes = parts(budget).into_iter().flat_map(|(class, units)| (0..units).map(move |_| class.clone()));
+    for (class, at) in classes.zip(0u64..) {
+        let (x, y) = (at % per_row * 22, at / per_row * 30);
+        let lid = format!("<rect class=\"lid {class}\" x=\"{}\" y=\"{y}\" width=\"10\" height=\"4\" rx=\"1.5\"/>", x + 4);
+        let glass = format!("<rect class=\"u {class}\" x=\"{}\" y=\"{}\" width=\"16\" height=\"19\" rx=\"4\"/>", x + 1, y + 6);
+        out.push_str(&lid);
+        out.push_str(&glass);
+    }
+    out.push_str("</svg>");
+    out
+}
+
+fn bar(budget: &BudgetView) -> String {
+    let mut out = format!(
+        "<svg class=\"gauge bar\" viewBox=\"0 0 {WIDTH} 14\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\">"
+    );
+    let mut x = 0.0;
+    for (class, units) in parts(budget) {
+        let width = units as f64 / budget.requests as f64 * WIDTH;
+        // Writing to a String cannot fail.
+        let _ = write!(out, "<rect class=\"u {class}\" x=\"{x:.2}\" y=\"0\" width=\"{width:.2}\" height=\"14\"/>");
+        x += width;
+    }
+    out.push_str("</svg>");
+    out
+}
+
+/// Stacked bars, one for each slice of time, callers in their fixed order from below.
+pub fn strip(strip: &SpendStrip) -> String {
+    let highest = strip.slices.iter().map(total).max().unwrap_or(0).max(1);
+    let columns = strip.slices.len().max(1);
+    let mut out = format!(
+        "<svg class=\"strip\" viewBox=\"0 0 {} 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\">",
+        columns * 10
+    );
+    for (slice, column) in strip.slices.iter().zip(0usize..) {
+        let x = column * 10 + 1;
+        let mut top = 100.0;
+        let _ = write!(out, "<rect class=\"bed\" x=\"{x}\" y=\"98\" width=\"8\" height=\"2\"/>");
+        for (caller, units) in in_order(slice) {
+            let height = units as f64 / highest as f64 * 96.0;
+            top -= height;
+            let _ = write!(out, "<rect class=\"u c-{caller}\" x=\"{x}\" y=\"{top:.1}\" width=\"8\" height=\"{height:.1}\"/>");
+        }
+    }
+    out.push_str("</svg>");
+    out
+}
+
+pub fn total(slice: &BTreeMap<&'static str, u64>) -> u64 {
+    slice.values().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(requests: u64, used: u64, kept: u64) -> BudgetView {
+        BudgetView {
+            limit: "status".into(),
+            endpoint: None,
+            kind: "rolling",
+            requests,
+            window_seconds: Some(300),
+            used,
+            remaining: requests.saturating_sub(used),
+            kept,
+            next_free_at: None,
+            used_by: BTreeMap::from([("poller", used)]),
+        }
+    }
+
+    #[test]
+    fn a_gauge_never_draws_more_than_the_limit() {
+        for requests in 1..40 {
+            for used in 0..60 {
+                for kept in 0..4 {
+                    let budget = budget(requests, used, kept);
+                    let drawn: u64 = parts(&budget).iter().map(|(_, n)| n).sum();
+                    assert_eq!(drawn, requests, "{budget:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_fifth_jar_is_the_kept_one() {
+        let parts = parts(&budget(5, 3, 1));
+        assert_eq!(parts, [("c-poller".to_owned(), 3), ("free".to_owned(), 1), ("kept".to_owned(), 1)]);
+        let drawn = gauge(&budget(5, 3, 1));
+        assert_eq!(drawn.matches("class=\"u kept\"").count(), 1);
+        assert_eq!(drawn.matches("class=\"u ").count(), 5);
+    }
+
+    #[test]
+    fn a_strip_has_a_column_for_every_slice() {
+        let at = |s| crate::engine::view::When(crate::domain::time::Wall(s));
+        let slices = vec![BTreeMap::from([("poller", 1), ("refresh", 1)]), BTreeMap::new(), BTreeMap::from([("command", 4)])];
+        let drawn = strip(&SpendStrip { from: at(0), until: at(1), slice_seconds: 10, slices });
+        assert_eq!(drawn.matches("class=\"bed\"").count(), 3);
+        assert!(drawn.contains("u c-command\" x=\"21\" y=\"4.0\" width=\"8\" height=\"96.0\""), "{drawn}");
+    }
+}
