@@ -96,6 +96,7 @@ impl Sample {
         controller.as_of = Some(ago(372));
         controller.age_seconds = Some(372);
         controller.fresh = false;
+        controller.attempted_at = Some(ago(330));
         controller.stale =
             Some(StaleView { since: ago(282), reason: "rate limited".to_owned(), said: Some(said.to_owned()) });
         let water = &mut controller.items[0];

@@ -49,11 +49,11 @@ fn jars(budget: &BudgetView) -> String {
     let per_row = if budget.requests > 12 { budget.requests.div_ceil(2) } else { budget.requests };
     let rows = budget.requests.div_ceil(per_row);
     let mut out = format!(
-        "<svg class=\"gauge jars\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" aria-hidden=\"true\" focusable=\"false\">",
+        "<svg class=\"gauge jars\" viewBox=\"0 0 {} {}\" width=\"100%\" height=\"{}\" \
+         preserveAspectRatio=\"xMinYMax\" aria-hidden=\"true\" focusable=\"false\">",
         per_row * 22 - 4,
-        rows * 30 - 4,
-        per_row * 22 - 4,
-        rows * 30 - 4,
+        rows * 30 - 5,
+        rows * 36,
     );
     let classes = parts(budget).into_iter().flat_map(|(class, units)| (0..units).map(move |_| class.clone()));
     for (class, at) in classes.zip(0u64..) {

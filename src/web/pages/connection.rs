@@ -138,6 +138,7 @@ pub async fn page(
     let view = web.shelf().connection(&key)?;
     let targets = web.shelf().targets(&key)?;
     let frame = visit.frame(&web, &face, Some(&name));
+    let choices = choices(&web, &key, &view, &targets);
     let charges = web.shelf().ledger(&key, None, CHARGES)?;
     let activity = web.shelf().activity(Some(&key), ACTIVITY)?;
     let page = Page {
@@ -151,9 +152,9 @@ pub async fn page(
         gauges: view.budget.iter().map(|b| gauge(&face, b)).collect(),
         strip: strip(&face, &web.shelf().spend_strip(&key, SLICES)?),
         poll: poll(&face, &view),
-        commands: commands(&web, &visit, &key, &view, &targets, &frame.root),
+        commands: commands(&web, &visit, &view, &choices, &frame.root),
         targets: targets.into_iter().map(|t| target(&face, &visit, t)).collect(),
-        jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j)).collect(),
+        jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j, &choices)).collect(),
         charges: charges.into_iter().rev().map(|c| charge(&face, c)).collect(),
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
         enabled: view.enabled,
@@ -225,20 +226,10 @@ fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
     }
 }
 
-fn commands(
-    web: &WebState,
-    visit: &Visit,
-    key: &ConnectionKey,
-    view: &ConnectionView,
-    targets: &[TargetView],
-    root: &str,
-) -> Vec<Command> {
-    let wants_items = view.commands.iter().any(|c| c.parameters.iter().any(|p| p == "item"));
-    let choices = || if wants_items { choices(web, key, targets) } else { Vec::new() };
-    let choices = choices();
+fn commands(web: &WebState, visit: &Visit, view: &ConnectionView, choices: &[Choice], root: &str) -> Vec<Command> {
     let command = |command: &CommandView| Command {
         title: title(&command.name),
-        fields: command.parameters.iter().map(|p| parameter(p, &choices)).collect(),
+        fields: command.parameters.iter().map(|p| parameter(p, choices)).collect(),
         never_repeated: command.retry == "never",
         action: visit.action(
             web,
@@ -267,8 +258,12 @@ fn parameter(name: &str, choices: &[Choice]) -> Field {
     }
 }
 
-/// What is on the connection's shelf now. A target that cannot be read leaves the list shorter, not the page away.
-fn choices(web: &WebState, key: &ConnectionKey, targets: &[TargetView]) -> Vec<Choice> {
+/// What is on the connection's shelf now, if a command asks for an item. A target that cannot be read leaves the list shorter,
+/// not the page away.
+fn choices(web: &WebState, key: &ConnectionKey, view: &ConnectionView, targets: &[TargetView]) -> Vec<Choice> {
+    if !view.commands.iter().any(|c| c.parameters.iter().any(|p| p == "item")) {
+        return Vec::new();
+    }
     let items = targets.iter().filter_map(|t| {
         let key = TargetKey { connection: key.clone(), target: TargetName(t.name.clone()) };
         web.shelf().target(&key).ok()
@@ -281,8 +276,13 @@ fn choices(web: &WebState, key: &ConnectionKey, targets: &[TargetView]) -> Vec<C
         .collect()
 }
 
-fn job(face: &Face, job: JobView) -> Job {
-    let parameters: Vec<String> = job.parameters.iter().map(|(k, v)| format!("{} {v}", show::label(k))).collect();
+fn job(face: &Face, job: JobView, choices: &[Choice]) -> Job {
+    let title_of = |key: &str| choices.iter().find(|c| c.key == key).map(|c| c.title.clone());
+    let said = |(name, value): (&String, &String)| match title_of(value).filter(|_| name == "item") {
+        Some(title) => format!("item {value} ({title})"),
+        None => format!("{} {value}", show::label(name)),
+    };
+    let parameters: Vec<String> = job.parameters.iter().map(said).collect();
     Job {
         id: job.id.0,
         command: title(&job.command),

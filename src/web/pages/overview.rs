@@ -40,6 +40,8 @@ pub struct Headline {
     pub text: String,
     /// What else is in trouble.
     pub more: Option<String>,
+    /// The connection whose sentence it already says.
+    says: Option<String>,
 }
 
 struct Card {
@@ -86,10 +88,11 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let frame = visit.frame(&web, &face, None);
     let activity = web.shelf().activity(None, ACTIVITY)?;
     let ours = |e: &EventView| e.organization.as_deref().is_none_or(|o| o == visit.organization.as_str());
+    let headline = headline(&own);
     let page = Overview {
-        headline: headline(&own),
         notes: web.shelf().health().notes,
-        cards: own.iter().map(|c| card(&face, &visit, c)).collect(),
+        cards: own.iter().map(|c| card(&face, &visit, c, headline.says.as_deref())).collect(),
+        headline,
         activity: activity.into_iter().filter(ours).map(|e| line(&face, &frame.root, e)).collect(),
         organizations,
         frame,
@@ -106,28 +109,31 @@ fn organizations(visit: &Visit, all: &[ConnectionView]) -> Vec<Link> {
 
 pub fn headline(connections: &[ConnectionView]) -> Headline {
     let Some(worst) = connections.iter().min_by_key(|c| show::severity(c.state)) else {
-        return Headline { chip: Chip::of(Word::Never), text: "The shelf is empty.".to_owned(), more: None };
+        return Headline { chip: Chip::of(Word::Never), text: "The shelf is empty.".to_owned(), more: None, says: None };
     };
     let trouble = connections.iter().filter(|c| show::is_trouble(c.state)).count();
-    let text = match (trouble, worst.state) {
-        (0, Word::Fresh) => "Everything on the shelf is fresh.".to_owned(),
-        (0, _) if connections.len() == 1 => worst.sentence.clone(),
-        _ => format!("{}: {}", worst.name, worst.sentence),
+    let said = |c: &ConnectionView| format!("{}: {}", c.name, c.sentence);
+    let is_well = |c: &&ConnectionView| matches!(c.state, Word::Fresh | Word::Ageing);
+    let (chip, text, more) = match (trouble, connections.iter().find(is_well)) {
+        (0, Some(_)) if worst.state == Word::Fresh => (worst.state, "Everything on the shelf is fresh.".to_owned(), None),
+        (0, Some(well)) => (well.state, "Nothing needs a look.".to_owned(), (!is_well(&worst)).then(|| said(worst))),
+        (0 | 1, _) => (worst.state, said(worst), None),
+        (2, _) => (worst.state, said(worst), Some("One more connection needs a look.".to_owned())),
+        (n, _) => (worst.state, said(worst), Some(format!("{} more connections need a look.", n - 1))),
     };
-    let more = (trouble > 1).then(|| match trouble - 1 {
-        1 => "One more connection needs a look.".to_owned(),
-        n => format!("{n} more connections need a look."),
-    });
-    Headline { chip: Chip::of(worst.state), text, more }
+    let says = (text == said(worst) || more == Some(said(worst))).then(|| worst.name.clone());
+    Headline { chip: Chip::of(chip), text, more, says }
 }
 
-fn card(face: &Face, visit: &Visit, connection: &ConnectionView) -> Card {
+/// `told` is the connection whose sentence stands above already.
+fn card(face: &Face, visit: &Visit, connection: &ConnectionView, told: Option<&str>) -> Card {
     Card {
         href: format!("c/{}{}", segment(&connection.name), visit.suffix()),
         name: connection.name.clone(),
         provider: connection.provider.clone(),
         chip: Chip::of(connection.state),
-        sentence: (connection.state != Word::Fresh).then(|| connection.sentence.clone()),
+        sentence: (connection.state != Word::Fresh && told != Some(connection.name.as_str()))
+            .then(|| connection.sentence.clone()),
         gauges: connection.budget.iter().take(GAUGES).map(|b| gauge(face, b)).collect(),
         more_gauges: connection.budget.len().saturating_sub(GAUGES),
         next_poll: face.maybe(connection.poll.next_poll_at),
