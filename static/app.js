@@ -61,9 +61,11 @@
     for (const details of copy.querySelectorAll("details")) details.removeAttribute("open");
     return copy.outerHTML;
   }
+  // A password manager fills closed forms too: those are in nobody's use.
   function inUse(section) {
-    if (section.contains(document.activeElement) && section.querySelector("form")) return true;
-    return [...section.querySelectorAll("input:not([type=hidden])")].some((input) => input.value !== input.defaultValue);
+    const forms = [...section.querySelectorAll("details[open] form")];
+    return forms.some((form) => form.contains(document.activeElement) ||
+      [...form.querySelectorAll("input:not([type=hidden])")].some((input) => input.value !== input.defaultValue));
   }
   function swap(fresh) {
     const words = [];

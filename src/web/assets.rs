@@ -74,7 +74,11 @@ mod tests {
         let cache = |r: &Response| r.headers()[header::CACHE_CONTROL].clone();
         assert_eq!(cache(&get(name).await.unwrap()), FOR_EVER);
         assert_eq!(cache(&get("app.css").await.unwrap()), "no-cache");
-        assert_eq!(cache(&get("app.0000000000000000.css").await.unwrap()), "no-cache", "an old page still finds its style");
+        assert_eq!(
+            cache(&get("app.0000000000000000.css").await.unwrap()),
+            "no-cache",
+            "an old page still finds its style"
+        );
         assert!(get("../Cargo.toml").await.is_err());
         assert!(get("nothing.css").await.is_err());
     }

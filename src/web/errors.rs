@@ -175,17 +175,17 @@ impl IntoResponse for Problem {
 /// Numbers the request (`X-Request-Id`, the log, `instance`), and dresses every error.
 pub async fn dress(State(web): State<WebState>, request: Request, next: Next) -> Response {
     let id = web.next_request_id();
-    let path = request.uri().path().to_owned();
+    let asked = request.uri().clone();
     let wants_page = wants_page(request.headers());
     let response = next.run(request).await;
     let mut response = match problem_of(&response) {
         None => response,
         Some(problem) => {
             if problem.kind.status().is_server_error() {
-                tracing::warn!(request = %id, %path, "{}", problem.detail);
+                tracing::warn!(request = %id, path = asked.path(), "{}", problem.detail);
             }
             let mut dressed = if wants_page {
-                pages::error::page(&web, &path, &problem, &id)
+                pages::error::page(&web, &asked, &problem, &id)
             } else {
                 let json = problem.json(&id).to_string();
                 (problem.kind.status(), [(header::CONTENT_TYPE, "application/problem+json")], json).into_response()

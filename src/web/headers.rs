@@ -61,7 +61,11 @@ pub fn entity_tag(target: &TargetView) -> String {
 pub fn cache_status(target: &TargetView) -> String {
     let Some(age) = target.age_seconds else { return format!("larder; detail={}", target.state.word()) };
     let ttl = i128::from(target.fresh_for_seconds) - i128::from(age);
-    if target.fresh { format!("larder; hit; ttl={ttl}") } else { format!("larder; hit; ttl={ttl}; detail={}", target.state.word()) }
+    if target.fresh {
+        format!("larder; hit; ttl={ttl}")
+    } else {
+        format!("larder; hit; ttl={ttl}; detail={}", target.state.word())
+    }
 }
 
 /// The headers of every answer that comes from a target on the shelf.
@@ -86,10 +90,12 @@ pub fn shelf_headers(target: &TargetView, now: Wall) -> HeaderMap {
 /// Whether the client's `If-None-Match` names this tag (RFC 9110 section 13.1.2; weak comparison). `If-Modified-Since` is
 /// ignored, as that section allows: an answer goes stale without being modified.
 pub fn is_known(request: &HeaderMap, tag: &str) -> bool {
-    request.get_all(header::IF_NONE_MATCH).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(|one| {
-        let one = one.trim();
-        one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag
-    })
+    request.get_all(header::IF_NONE_MATCH).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(
+        |one| {
+            let one = one.trim();
+            one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag
+        },
+    )
 }
 
 /// A target's answer: 304 where the client has it, else `body`, with the shelf's headers either way.

@@ -60,8 +60,12 @@ fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
     process(web, &mut registry);
     upstream(web, viewer, &mut registry);
 
-    let connections: Vec<ConnectionView> =
-        web.shelf().connections()?.into_iter().filter(|c| viewer.may_read(&Organization(c.organization.clone()))).collect();
+    let connections: Vec<ConnectionView> = web
+        .shelf()
+        .connections()?
+        .into_iter()
+        .filter(|c| viewer.may_read(&Organization(c.organization.clone())))
+        .collect();
     let quota = Quota::register(&mut registry);
     let states = register(&mut registry, "connection_state", "1 for the state that the connection is in, else 0");
     let targets = Targets::register(&mut registry);
@@ -98,7 +102,11 @@ fn process(web: &WebState, registry: &mut Registry) {
 
 fn upstream(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
     let requests = Counters::default();
-    registry.register("upstream_requests", "Requests to providers, by who spent them and what became of them", requests.clone());
+    registry.register(
+        "upstream_requests",
+        "Requests to providers, by who spent them and what became of them",
+        requests.clone(),
+    );
     for ((key, caller, outcome), count) in web.shelf().counters() {
         if viewer.may_read(&key.organization) {
             let labels = vec![
@@ -160,7 +168,11 @@ impl Targets {
     fn register(registry: &mut Registry) -> Targets {
         Targets {
             age: register(registry, "target_age_seconds", "Age of the last good answer"),
-            last_success: register(registry, "target_last_success_timestamp_seconds", "When the last good answer arrived"),
+            last_success: register(
+                registry,
+                "target_last_success_timestamp_seconds",
+                "When the last good answer arrived",
+            ),
             fresh: register(registry, "target_fresh", "1 while the last good answer is fresh"),
             items: register(registry, "target_items", "Items that are present"),
         }

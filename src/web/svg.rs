@@ -58,8 +58,10 @@ fn jars(budget: &BudgetView) -> String {
     let classes = parts(budget).into_iter().flat_map(|(class, units)| (0..units).map(move |_| class.clone()));
     for (class, at) in classes.zip(0u64..) {
         let (x, y) = (at % per_row * 22, at / per_row * 30);
-        let lid = format!("<rect class=\"lid {class}\" x=\"{}\" y=\"{y}\" width=\"10\" height=\"4\" rx=\"1.5\"/>", x + 4);
-        let glass = format!("<rect class=\"u {class}\" x=\"{}\" y=\"{}\" width=\"16\" height=\"19\" rx=\"4\"/>", x + 1, y + 6);
+        let lid =
+            format!("<rect class=\"lid {class}\" x=\"{}\" y=\"{y}\" width=\"10\" height=\"4\" rx=\"1.5\"/>", x + 4);
+        let glass =
+            format!("<rect class=\"u {class}\" x=\"{}\" y=\"{}\" width=\"16\" height=\"19\" rx=\"4\"/>", x + 1, y + 6);
         out.push_str(&lid);
         out.push_str(&glass);
     }
@@ -97,7 +99,10 @@ pub fn strip(strip: &SpendStrip) -> String {
         for (caller, units) in in_order(slice) {
             let height = units as f64 / highest as f64 * 96.0;
             top -= height;
-            let _ = write!(out, "<rect class=\"u c-{caller}\" x=\"{x}\" y=\"{top:.1}\" width=\"8\" height=\"{height:.1}\"/>");
+            let _ = write!(
+                out,
+                "<rect class=\"u c-{caller}\" x=\"{x}\" y=\"{top:.1}\" width=\"8\" height=\"{height:.1}\"/>"
+            );
         }
     }
     out.push_str("</svg>");
@@ -152,7 +157,8 @@ mod tests {
     #[test]
     fn a_strip_has_a_column_for_every_slice() {
         let at = |s| crate::engine::view::When(crate::domain::time::Wall(s));
-        let slices = vec![BTreeMap::from([("poller", 1), ("refresh", 1)]), BTreeMap::new(), BTreeMap::from([("command", 4)])];
+        let slices =
+            vec![BTreeMap::from([("poller", 1), ("refresh", 1)]), BTreeMap::new(), BTreeMap::from([("command", 4)])];
         let drawn = strip(&SpendStrip { from: at(0), until: at(1), slice_seconds: 10, slices });
         assert_eq!(drawn.matches("class=\"bed\"").count(), 3);
         assert!(drawn.contains("u c-command\" x=\"21\" y=\"4.0\" width=\"8\" height=\"96.0\""), "{drawn}");

@@ -38,7 +38,9 @@ fn is_open(path: &str) -> bool {
 /// A request that came through a proxy is not from this machine, whatever address it arrives at.
 pub fn listener_of(web: &WebState, headers: &HeaderMap) -> Listener {
     match web.access().listener {
-        Listener::Loopback if ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|h| headers.contains_key(*h)) => {
+        Listener::Loopback
+            if ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|h| headers.contains_key(*h)) =>
+        {
             Listener::Network
         }
         listener => listener,
@@ -105,7 +107,8 @@ pub fn check_host(web: &WebState, listener: Listener, shown: &Shown, headers: &H
 
 pub fn check_origin(listener: Listener, headers: &HeaderMap) -> Result<(), Problem> {
     if listener != Listener::Local && hosts::is_foreign(headers) {
-        let detail = "The request was sent by a page of another site, or of another name of this one. Nothing was changed.";
+        let detail =
+            "The request was sent by a page of another site, or of another name of this one. Nothing was changed.";
         return Err(Problem::new(Kind::ForeignOrigin, detail));
     }
     Ok(())

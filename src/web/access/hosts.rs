@@ -32,13 +32,16 @@ fn is_port(text: &str) -> bool {
 pub fn is_allowed(name: &str, configured: &[String]) -> bool {
     name.parse::<IpAddr>().is_ok()
         || name == "localhost"
-        || [".localhost", ".local", ".home.arpa"].iter().any(|suffix| name.ends_with(suffix) && name.len() > suffix.len())
+        || [".localhost", ".local", ".home.arpa"]
+            .iter()
+            .any(|suffix| name.ends_with(suffix) && name.len() > suffix.len())
         || configured.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// The sentence of the 421 that names the line to add.
 pub fn advice(name: Option<&str>, configured: &[String]) -> String {
-    let Some(name) = name.filter(|n| n.len() <= 253 && n.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)))
+    let Some(name) =
+        name.filter(|n| n.len() <= 253 && n.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)))
     else {
         return "The request carries no usable Host header.".to_owned();
     };
@@ -68,9 +71,7 @@ pub fn is_foreign(headers: &HeaderMap) -> bool {
         rest.strip_suffix(default).unwrap_or(rest).to_ascii_lowercase()
     });
     match (own, theirs) {
-        (Some(own), Some(theirs)) => {
-            own.strip_suffix(":80").or(own.strip_suffix(":443")).unwrap_or(&own) != theirs
-        }
+        (Some(own), Some(theirs)) => own.strip_suffix(":80").or(own.strip_suffix(":443")).unwrap_or(&own) != theirs,
         _ => true,
     }
 }

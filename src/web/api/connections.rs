@@ -46,14 +46,22 @@ pub async fn change(
     Ok(json(view))
 }
 
-pub async fn ledger(State(web): State<WebState>, Path(name): Path<String>, ask: Ask<Paging>) -> Result<Response, Problem> {
+pub async fn ledger(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    ask: Ask<Paging>,
+) -> Result<Response, Problem> {
     let Paging { after, .. } = ask.query;
     let charges = web.shelf().ledger(&ask.connection(name), after, ask.query.limit())?;
     let next = charges.last().map(|c| c.id.0).or(after);
     Ok(json(serde_json::json!({ "charges": charges, "next": next })))
 }
 
-pub async fn jobs(State(web): State<WebState>, Path(name): Path<String>, ask: Ask<Paging>) -> Result<Response, Problem> {
+pub async fn jobs(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    ask: Ask<Paging>,
+) -> Result<Response, Problem> {
     let jobs = web.shelf().jobs(&ask.connection(name), ask.query.limit())?;
     Ok(json(serde_json::json!({ "jobs": jobs })))
 }
@@ -99,9 +107,10 @@ fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Proble
     if body.is_empty() {
         return Ok(Map::new());
     }
-    let is_json = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(|t| {
-        t.split(';').next().is_some_and(|t| t.trim().eq_ignore_ascii_case("application/json"))
-    });
+    let is_json = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .is_some_and(|t| t.split(';').next().is_some_and(|t| t.trim().eq_ignore_ascii_case("application/json")));
     if !is_json {
         return Err(Problem::new(Kind::MediaType, "The body has to be application/json."));
     }
@@ -118,7 +127,10 @@ fn parameters(object: Map<String, Value>) -> Result<BTreeMap<String, String>, Pr
         Value::String(text) => Ok((name, text)),
         Value::Number(n) => Ok((name, n.to_string())),
         Value::Bool(b) => Ok((name, b.to_string())),
-        _ => Err(Problem::new(Kind::Invalid, format!("The parameter {name:?} has to be a text, a number, true or false."))),
+        _ => Err(Problem::new(
+            Kind::Invalid,
+            format!("The parameter {name:?} has to be a text, a number, true or false."),
+        )),
     };
     object.into_iter().map(as_text).collect()
 }

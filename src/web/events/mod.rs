@@ -61,7 +61,10 @@ impl Filter {
 pub enum Frame {
     Shown(EventView),
     /// The client has missed something: read the state anew, then go on from `last`.
-    Reset { last: EventId, why: &'static str },
+    Reset {
+        last: EventId,
+        why: &'static str,
+    },
 }
 
 impl Frame {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::web::access::Listener;
 use crate::web::sample::{Sample, live};
 use crate::web::tests::{Site, ask};
 use axum::body::Body;

@@ -128,11 +128,7 @@ struct Charge {
     said: Option<String>,
 }
 
-pub async fn page(
-    State(web): State<WebState>,
-    Path(name): Path<String>,
-    visit: Visit,
-) -> Result<Response, Problem> {
+pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
     let face = Face::new(web.shelf().now().wall(), web.zone().clone());
     let key = visit.connection(&name);
     let view = web.shelf().connection(&key)?;
@@ -231,11 +227,7 @@ fn commands(web: &WebState, visit: &Visit, view: &ConnectionView, choices: &[Cho
         title: title(&command.name),
         fields: command.parameters.iter().map(|p| parameter(p, choices)).collect(),
         never_repeated: command.retry == "never",
-        action: visit.action(
-            web,
-            root,
-            &format!("c/{}/commands/{}", segment(&view.name), segment(&command.name)),
-        ),
+        action: visit.action(web, root, &format!("c/{}/commands/{}", segment(&view.name), segment(&command.name))),
         name: command.name.clone(),
     };
     view.commands.iter().map(command).collect()

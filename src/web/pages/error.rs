@@ -5,6 +5,7 @@ use super::{Frame, html};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
 use askama::Template;
+use axum::http::Uri;
 use axum::response::Response;
 
 #[derive(Template)]
@@ -23,30 +24,31 @@ struct Page {
     request: String,
 }
 
-pub fn page(web: &WebState, path: &str, problem: &Problem, request: &str) -> Response {
+pub fn page(web: &WebState, asked: &Uri, problem: &Problem, request: &str) -> Response {
     let face = Face::new(web.shelf().now().wall(), web.zone().clone());
     let not_before = face.maybe(problem.not_before);
     let page = Page {
-        frame: Frame::plain(web, &face, path),
+        frame: Frame::plain(web, &face, asked.path()),
         status: problem.kind.status().as_u16(),
         title: problem.kind.title(),
         detail: problem.detail.clone(),
         state: problem.state.map(Chip::of),
         wait: problem.retry_after_s.filter(|_| not_before.is_none()),
         not_before,
-        back: back(path).filter(|_| !matches!(problem.kind, Kind::UnknownHost)),
+        back: back(asked).filter(|_| !matches!(problem.kind, Kind::UnknownHost)),
         request: request.to_owned(),
     };
     html(problem.kind.status(), &page)
 }
 
 /// Where the form of this address was: `/c/yard/t/x/refresh` came from `/c/yard/t/x`.
-fn back(path: &str) -> Option<String> {
-    let mut segments = path.trim_start_matches('/').split('/');
-    let root = super::root_of(path);
-    match (segments.next(), segments.next(), segments.next(), segments.next(), segments.next()) {
-        (Some("c"), Some(c), Some("t"), Some(t), Some("refresh")) => Some(format!("{root}c/{c}/t/{t}")),
-        (Some("c"), Some(c), Some("polling" | "commands"), ..) => Some(format!("{root}c/{c}")),
-        _ => None,
-    }
+fn back(asked: &Uri) -> Option<String> {
+    let mut segments = asked.path().trim_start_matches('/').split('/');
+    let root = super::root_of(asked.path());
+    let page = match (segments.next(), segments.next(), segments.next(), segments.next(), segments.next()) {
+        (Some("c"), Some(c), Some("t"), Some(t), Some("refresh")) => format!("{root}c/{c}/t/{t}"),
+        (Some("c"), Some(c), Some("polling" | "commands"), ..) => format!("{root}c/{c}"),
+        _ => return None,
+    };
+    Some(asked.query().map_or_else(|| page.clone(), |query| format!("{page}?{query}")))
 }

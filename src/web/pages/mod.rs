@@ -166,7 +166,11 @@ fn html(status: StatusCode, page: &impl Template) -> Response {
 }
 
 /// The page of a target carries the shelf's headers too (law 5), but is not validated: its forms are new each time.
-fn with_age(mut response: Response, target: &crate::engine::view::TargetView, now: crate::domain::time::Wall) -> Response {
+fn with_age(
+    mut response: Response,
+    target: &crate::engine::view::TargetView,
+    now: crate::domain::time::Wall,
+) -> Response {
     let mut headers = headers::shelf_headers(target, now);
     headers.remove(header::ETAG);
     headers.remove(header::CACHE_CONTROL);

@@ -83,8 +83,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let face = Face::new(web.shelf().now().wall(), web.zone().clone());
     let all = web.shelf().connections()?;
     let organizations = organizations(&visit, &all);
-    let own: Vec<ConnectionView> =
-        all.into_iter().filter(|c| c.organization == visit.organization.as_str()).collect();
+    let own: Vec<ConnectionView> = all.into_iter().filter(|c| c.organization == visit.organization.as_str()).collect();
     let frame = visit.frame(&web, &face, None);
     let activity = web.shelf().activity(None, ACTIVITY)?;
     let ours = |e: &EventView| e.organization.as_deref().is_none_or(|o| o == visit.organization.as_str());
@@ -109,13 +108,20 @@ fn organizations(visit: &Visit, all: &[ConnectionView]) -> Vec<Link> {
 
 pub fn headline(connections: &[ConnectionView]) -> Headline {
     let Some(worst) = connections.iter().min_by_key(|c| show::severity(c.state)) else {
-        return Headline { chip: Chip::of(Word::Never), text: "The shelf is empty.".to_owned(), more: None, says: None };
+        return Headline {
+            chip: Chip::of(Word::Never),
+            text: "The shelf is empty.".to_owned(),
+            more: None,
+            says: None,
+        };
     };
     let trouble = connections.iter().filter(|c| show::is_trouble(c.state)).count();
     let said = |c: &ConnectionView| format!("{}: {}", c.name, c.sentence);
     let is_well = |c: &&ConnectionView| matches!(c.state, Word::Fresh | Word::Ageing);
     let (chip, text, more) = match (trouble, connections.iter().find(is_well)) {
-        (0, Some(_)) if worst.state == Word::Fresh => (worst.state, "Everything on the shelf is fresh.".to_owned(), None),
+        (0, Some(_)) if worst.state == Word::Fresh => {
+            (worst.state, "Everything on the shelf is fresh.".to_owned(), None)
+        }
         (0, Some(well)) => (well.state, "Nothing needs a look.".to_owned(), (!is_well(&worst)).then(|| said(worst))),
         (0 | 1, _) => (worst.state, said(worst), None),
         (2, _) => (worst.state, said(worst), Some("One more connection needs a look.".to_owned())),

@@ -14,7 +14,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 /// Items on one page.
-const ITEMS: usize = 60;
+const ITEMS: usize = 30;
 /// Removed items in the fold.
 const REMOVED: usize = 40;
 const HISTORY: usize = 30;

@@ -1,5 +1,7 @@
 //! A hand-made shelf for tests: the irrigation case on one morning, calm or locked out, without engine and without clock.
 
+mod views;
+
 use super::shelf::{RequestCount, Shelf, Slow};
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::*;
@@ -11,6 +13,7 @@ use crate::engine::view::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use tokio::sync::broadcast;
+use views::*;
 
 /// 2026-11-30 08:20:00 UTC: 09:20 in Zurich.
 pub const NOW: Wall = Wall(1_796_026_800_000);
@@ -92,7 +95,8 @@ impl Sample {
         yard.poll.next_poll_at = Some(ago(-270));
         let controller = &mut sample.targets[0];
         controller.state = State::Held;
-        controller.sentence = "Values are 6 min old. The provider refused the last request; the next one goes out at 09:24.".to_owned();
+        controller.sentence =
+            "Values are 6 min old. The provider refused the last request; the next one goes out at 09:24.".to_owned();
         controller.as_of = Some(ago(372));
         controller.age_seconds = Some(372);
         controller.fresh = false;
@@ -122,288 +126,11 @@ impl Sample {
     }
 }
 
-fn tokens() -> Vec<(&'static str, TokenInfo)> {
-    let token = |id, role: &str, organization: &str, revoked_at| TokenInfo {
-        id,
-        name: format!("{role} of {organization}"),
-        role: role.to_owned(),
-        organization: Organization::from(organization),
-        created_at: ago(86_400),
-        revoked_at,
-    };
-    vec![
-        ("admin-token", token(1, "admin", "default", None)),
-        ("owner-token", token(2, "owner", "default", None)),
-        ("reader-token", token(3, "reader", "default", None)),
-        ("agent-token", token(4, "agent", "default", None)),
-        ("north-token", token(5, "owner", "north", None)),
-        ("revoked-token", token(6, "admin", "default", Some(ago(60)))),
-    ]
-}
-
-pub fn yard() -> ConnectionView {
-    ConnectionView {
-        name: "yard".to_owned(),
-        organization: "default".to_owned(),
-        provider: "hydrawise".to_owned(),
-        state: State::Fresh,
-        sentence: "Answered at 09:19; the next poll comes at 09:20.".to_owned(),
-        enabled: true,
-        hold: None,
-        breaker: "closed",
-        budget: vec![
-            BudgetView {
-                limit: "status".to_owned(),
-                endpoint: Some("/statusschedule.php".to_owned()),
-                kind: "rolling",
-                requests: 5,
-                window_seconds: Some(300),
-                used: 3,
-                remaining: 2,
-                kept: 1,
-                next_free_at: Some(ago(-72)),
-                used_by: BTreeMap::from([("poller", 3)]),
-            },
-            BudgetView {
-                limit: "account".to_owned(),
-                endpoint: None,
-                kind: "daily",
-                requests: 2000,
-                window_seconds: Some(86_400),
-                used: 412,
-                remaining: 1588,
-                kept: 40,
-                next_free_at: None,
-                used_by: BTreeMap::from([("poller", 390), ("refresh", 14), ("command", 8)]),
-            },
-        ],
-        poll: PollView {
-            interval_seconds: 75,
-            effective_interval_seconds: 75,
-            last_poll_at: Some(ago(41)),
-            next_poll_at: Some(ago(-34)),
-        },
-        forecast: ForecastView { requests_per_day: 1152, ceiling_targets: 1 },
-        oldest_age_seconds: Some(41),
-        targets: vec!["controller".to_owned()],
-        commands: vec![
-            CommandView {
-                name: "run-zone".to_owned(),
-                parameters: vec!["item".to_owned(), "seconds".to_owned()],
-                retry: "never",
-            },
-            CommandView { name: "stop-all".to_owned(), parameters: vec![], retry: "idempotent" },
-        ],
-    }
-}
-
-/// A second connection without limits worth a word, that has not been asked yet.
-pub fn cellar() -> ConnectionView {
-    ConnectionView {
-        name: "cellar".to_owned(),
-        provider: "prometheus.local".to_owned(),
-        state: State::Never,
-        sentence: "Not polled yet: first request at 09:25.".to_owned(),
-        budget: vec![BudgetView {
-            limit: "gentle".to_owned(),
-            endpoint: None,
-            kind: "pace",
-            requests: 60,
-            window_seconds: Some(3600),
-            used: 0,
-            remaining: 60,
-            kept: 0,
-            next_free_at: None,
-            used_by: BTreeMap::new(),
-        }],
-        poll: PollView {
-            interval_seconds: 300,
-            effective_interval_seconds: 300,
-            last_poll_at: None,
-            next_poll_at: Some(ago(-300)),
-        },
-        oldest_age_seconds: None,
-        targets: vec!["up".to_owned()],
-        commands: vec![],
-        ..yard()
-    }
-}
-
-pub fn controller() -> TargetView {
-    let zone = |key: &str, title: &str| ItemView {
-        key: key.to_owned(),
-        title: title.to_owned(),
-        state: Some("idle".to_owned()),
-        decays: None,
-        fields: vec![
-            ("next_run".to_owned(), FieldShown::At(ago(-41_000))),
-            ("remaining".to_owned(), FieldShown::Unknown),
-            ("minutes".to_owned(), FieldShown::Number(12.5)),
-        ],
-        first_seen_at: ago(40 * 86_400),
-        last_seen_at: ago(41),
-        changed_at: ago(3 * 3600),
-        removed_at: None,
-    };
-    let mut water = zone("5143", "Water: front lawn");
-    water.state = Some("running".to_owned());
-    water.decays = Some(DecayView { seen: "running".to_owned(), ends_at: ago(-230), then: "idle".to_owned() });
-    water.fields[0].1 = FieldShown::At(ago(-86_400 + 1200));
-    water.fields[1].1 = FieldShown::SecondsLeft(230);
-    water.changed_at = ago(370);
-    let mut greenhouse = zone("5147", "Greenhouse <script>alert(1)</script>");
-    greenhouse.removed_at = Some(ago(2 * 86_400));
-    greenhouse.last_seen_at = ago(2 * 86_400 + 75);
-    TargetView {
-        name: "controller".to_owned(),
-        organization: "default".to_owned(),
-        connection: "yard".to_owned(),
-        phase: "active",
-        state: State::Fresh,
-        sentence: "Answered at 09:19; fresh until 09:20.".to_owned(),
-        as_of: Some(ago(41)),
-        age_seconds: Some(41),
-        fresh: true,
-        fresh_for_seconds: 90,
-        stale: None,
-        changed_at: Some(ago(370)),
-        attempted_at: Some(ago(41)),
-        item_count: 4,
-        generation: 17,
-        items: vec![
-            water,
-            zone("5144", "Back lawn"),
-            zone("5145", "Hedge & roses"),
-            zone("5146", "Vegetable bed"),
-            greenhouse,
-        ],
-        etag: "0011223344556677".to_owned(),
-    }
-}
-
-pub fn up() -> TargetView {
-    TargetView {
-        name: "up".to_owned(),
-        connection: "cellar".to_owned(),
-        state: State::Never,
-        sentence: "Not polled yet: first request at 09:25.".to_owned(),
-        as_of: None,
-        age_seconds: None,
-        fresh: false,
-        fresh_for_seconds: 600,
-        changed_at: None,
-        attempted_at: None,
-        item_count: 0,
-        generation: 0,
-        items: vec![],
-        etag: "0000000000000000".to_owned(),
-        ..controller()
-    }
-}
-
-fn history() -> Vec<HistoryView> {
-    let entry = |seq, at, kind, title: &str, state: Option<&str>, changes| HistoryView {
-        seq,
-        at: ago(at),
-        generation: seq,
-        kind,
-        key: "5143".to_owned(),
-        title: title.to_owned(),
-        state: state.map(str::to_owned),
-        changes,
-    };
-    let change = |field: &str, before: &str, after: &str| FieldChangeView {
-        field: field.to_owned(),
-        before: Some(before.to_owned()),
-        after: Some(after.to_owned()),
-    };
-    vec![
-        entry(14, 40 * 86_400, "appeared", "Water: front lawn", Some("idle"), vec![]),
-        entry(15, 2 * 86_400, "removed", "Greenhouse", Some("idle"), vec![]),
-        entry(16, 3 * 3600, "changed", "Back lawn", Some("idle"), vec![change("minutes", "10", "12.5")]),
-        entry(17, 370, "changed", "Water: front lawn", Some("running"), vec![change("state", "idle", "running")]),
-    ]
-}
-
-fn charges() -> Vec<ChargeView> {
-    let charge = |id, at, caller, outcome, settlement, status| ChargeView {
-        id: ChargeId(id),
-        at: ago(at),
-        connection: "yard".to_owned(),
-        target: Some("controller".to_owned()),
-        caller,
-        endpoint: "/statusschedule.php".to_owned(),
-        cost: 1,
-        outcome,
-        settlement,
-        status,
-        resolved_at: Some(ago(at - 1)),
-        rule: None,
-        said: None,
-    };
-    let mut refused = charge(1018, 1000, "poller", "limited", "posted", Some(200));
-    refused.said = Some("API rate limit exceeded <i>soon</i>".to_owned());
-    vec![
-        refused,
-        charge(1019, 700, "poller", "unreachable", "voided", None),
-        charge(1020, 400, "command", "data", "posted", Some(200)),
-        charge(1021, 370, "refresh", "data", "posted", Some(200)),
-        charge(1022, 191, "poller", "data", "posted", Some(200)),
-        charge(1023, 116, "poller", "not_modified", "posted", Some(304)),
-        charge(1024, 41, "poller", "data", "posted", Some(200)),
-    ]
-}
-
-fn jobs() -> Vec<JobView> {
-    let job = |id, at, state, message: Option<&str>, refresh: Option<&str>| JobView {
-        id: JobId(id),
-        organization: "default".to_owned(),
-        connection: "yard".to_owned(),
-        command: "run-zone".to_owned(),
-        parameters: BTreeMap::from([("item".to_owned(), "5143".to_owned()), ("seconds".to_owned(), "600".to_owned())]),
-        state,
-        created_at: ago(at),
-        updated_at: ago(at - 2),
-        by: "anna".to_owned(),
-        message: message.map(str::to_owned),
-        refresh: refresh.map(|r| JobRefreshView { target: "controller".to_owned(), result: r.to_owned() }),
-    };
-    vec![
-        job(7, 400, "done", Some("Starting zone Front lawn."), Some("refreshed at 09:13")),
-        job(6, 90_000, "unknown", Some("The appliance stopped between sending and the answer."), None),
-        job(5, 180_000, "failed", Some("The provider refused: <relay> not found."), None),
-    ]
-}
-
-fn event(id: u64, kind: EventKind, at: i64, target: Option<&str>, message: &str) -> EventView {
-    EventView {
-        id: EventId(id),
-        kind: kind.word(),
-        at: ago(at),
-        organization: Some("default".to_owned()),
-        connection: Some("yard".to_owned()),
-        target: target.map(str::to_owned),
-        message: message.to_owned(),
-    }
-}
-
-fn events() -> Vec<EventView> {
-    vec![
-        event(1, EventKind::Appliance, 7200, None, "Started; the file was closed cleanly, no request is replayed."),
-        event(2, EventKind::TargetTroubled, 1000, Some("controller"), "rate limited: the provider refused a poll."),
-        event(3, EventKind::HoldStarted, 1000, None, "yard is held until 09:08: rate limited."),
-        event(4, EventKind::HoldEnded, 700, None, "The hold on yard ended."),
-        event(5, EventKind::JobChanged, 398, None, "Run zone (item 5143, seconds 600) is done."),
-        event(6, EventKind::TargetChanged, 370, Some("controller"), "1 item changed: Water: front lawn."),
-        event(7, EventKind::ControlChanged, 120, None, "anna resumed polling."),
-    ]
-}
-
 /// A live event that the sample's `show_event` turns into a view of the default organization.
 pub fn live(id: u64, kind: EventKind, connection: Option<(&str, &str)>) -> Event {
     let at = Stamp { steady: Steady(1), wall: NOW, era: 0 };
-    let connection =
-        connection.map(|(o, c)| ConnectionKey { organization: Organization::from(o), connection: ConnectionName::from(c) });
+    let connection = connection
+        .map(|(o, c)| ConnectionKey { organization: Organization::from(o), connection: ConnectionName::from(c) });
     Event { id: EventId(id), body: NewEvent { kind, at, connection, target: None, message: format!("event {id}") } }
 }
 
@@ -426,7 +153,11 @@ impl Shelf for Sample {
     }
     fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied> {
         let is = |c: &&ConnectionView| c.name == key.connection.0 && c.organization == key.organization.0;
-        self.connections.iter().find(is).cloned().ok_or_else(|| Denied::NotFound(format!("There is no connection {key}.")))
+        self.connections
+            .iter()
+            .find(is)
+            .cloned()
+            .ok_or_else(|| Denied::NotFound(format!("There is no connection {key}.")))
     }
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         self.connection(key)?;
@@ -460,7 +191,11 @@ impl Shelf for Sample {
         Ok(SpendStrip { from: ago(300), until: ago(0), slice_seconds: 10, slices: (0..slices).map(slice).collect() })
     }
     fn job(&self, id: JobId) -> Result<JobView, Denied> {
-        self.jobs.iter().find(|j| j.id == id).cloned().ok_or_else(|| Denied::NotFound("There is no such job.".to_owned()))
+        self.jobs
+            .iter()
+            .find(|j| j.id == id)
+            .cloned()
+            .ok_or_else(|| Denied::NotFound("There is no such job.".to_owned()))
     }
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied> {
         Ok(self.jobs.iter().filter(|j| j.connection == key.connection.0).take(limit).cloned().collect())

@@ -1,0 +1,248 @@
+//! The JSON API, the headers of every answer, and the metrics.
+
+use super::*;
+
+#[tokio::test]
+async fn a_target_carries_its_age_in_every_header() {
+    let fresh = Site::loopback(Sample::calm()).get("/api/v1/connections/yard/targets/controller").await;
+    assert_eq!(head(fresh.headers(), "etag").len(), 34, "32 digits in quotes: strong");
+    let shown: Vec<String> = ["age", "date", "last-modified", "cache-control", "cache-status"]
+        .map(|n| format!("{n}: {}", head(fresh.headers(), n)))
+        .to_vec();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
+    age: 41
+    date: Mon, 30 Nov 2026 08:20:00 GMT
+    last-modified: Mon, 30 Nov 2026 08:19:19 GMT
+    cache-control: no-cache
+    cache-status: larder; hit; ttl=49
+    "#);
+    let stale = Site::loopback(Sample::locked_out()).get("/api/v1/connections/yard/targets/controller").await;
+    assert_eq!(head(stale.headers(), "cache-status"), "larder; hit; ttl=-282; detail=held");
+    assert_ne!(fresh.headers()["etag"], stale.headers()["etag"], "time alone made it another answer");
+    let never = Site::loopback(Sample::calm()).get("/api/v1/connections/cellar/targets/up").await;
+    assert_eq!((never.status(), head(never.headers(), "age")), (StatusCode::OK, ""));
+    assert_eq!(head(never.headers(), "cache-status"), "larder; detail=never");
+}
+
+#[tokio::test]
+async fn a_client_that_knows_the_answer_is_told_only_its_age() {
+    let site = Site::loopback(Sample::calm());
+    let path = "/api/v1/connections/yard/targets/controller";
+    let tag = head(site.get(path).await.headers(), "etag").to_owned();
+    for (known, expected) in [(tag.as_str(), 304), (&format!("\"x\", W/{tag}"), 304), ("*", 304), ("\"x\"", 200)] {
+        let response =
+            site.send(ask(Method::GET, path, &[("if-none-match", known)]).body(Body::empty()).unwrap()).await;
+        assert_eq!(response.status().as_u16(), expected, "{known}");
+        assert_eq!(head(response.headers(), "age"), "41");
+        assert_eq!(head(response.headers(), "etag"), tag);
+    }
+}
+
+#[tokio::test]
+async fn the_json_is_the_contract() {
+    let site = Site::loopback(Sample::locked_out());
+    insta::assert_snapshot!("json_connection", pretty(site.get("/api/v1/connections/yard").await).await);
+    insta::assert_snapshot!("json_target", pretty(site.get("/api/v1/connections/yard/targets/controller").await).await);
+    for (path, wrapper, entries) in [
+        ("/api/v1/connections", "connections", 2),
+        ("/api/v1/connections/yard/targets", "targets", 1),
+        ("/api/v1/connections/yard/targets/controller/history", "history", 4),
+        ("/api/v1/connections/yard/ledger", "charges", 7),
+        ("/api/v1/connections/yard/jobs", "jobs", 3),
+    ] {
+        let body = json(site.get(path).await).await;
+        assert_eq!(body[wrapper].as_array().map(Vec::len), Some(entries), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn readers_spend_nothing() {
+    let site = Site::loopback(Sample::calm());
+    for _tab in 0..20 {
+        for path in [
+            "/",
+            "/c/yard",
+            "/c/yard/t/controller",
+            "/api/v1/connections/yard/targets/controller",
+            "/api/v1/connections/yard/targets/controller/refresh",
+            "/api/v1/connections/yard/commands/run-zone",
+            "/c/yard/t/controller/refresh",
+            "/metrics",
+            "/readyz",
+        ] {
+            site.get(path).await;
+        }
+    }
+    assert!(site.sample.asked().is_empty(), "only a change by a token asks for anything");
+}
+
+#[tokio::test]
+async fn lists_are_paged_by_the_last_number_seen() {
+    let site = Site::loopback(Sample::calm());
+    let page = async |q: &str| {
+        let body = json(site.get(&format!("/api/v1/connections/yard/ledger{q}")).await).await;
+        (body["charges"].as_array().unwrap().len(), body["next"].clone())
+    };
+    assert_eq!(page("?limit=2").await, (2, 1024.into()), "without `after` the newest");
+    assert_eq!(page("?after=1018&limit=3").await, (3, 1021.into()));
+    assert_eq!(page("?after=1024").await, (0, 1024.into()), "nothing yet; ask again with the same number");
+    assert_eq!(site.get("/api/v1/connections/yard/ledger?after=x").await.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_refused_refresh_says_until_when_and_why() {
+    let mut sample = Sample::locked_out();
+    sample.refresh = Err(Denied::NotYet {
+        sentence: "The connection is held until 09:24: rate limited.".to_owned(),
+        not_before: Some(ago(-270)),
+        retry_after_s: Some(270),
+    });
+    let site = Site::loopback(sample);
+    let headers = [("authorization", "Bearer admin-token")];
+    let request = ask(Method::POST, "/api/v1/connections/yard/targets/controller/refresh", &headers);
+    let refused = site.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(head(refused.headers(), "retry-after"), "270");
+    assert_eq!(head(refused.headers(), "content-type"), "application/problem+json");
+    let mut body = json(refused).await;
+    assert!(body["instance"].as_str().unwrap().starts_with("urn:larder:request:"));
+    body["instance"] = "(request)".into();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&body).unwrap(), @r#"
+    {
+      "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
+      "title": "Not yet",
+      "status": 429,
+      "detail": "The connection is held until 09:24: rate limited.",
+      "instance": "(request)",
+      "not_before": "2026-11-30T08:24:30Z",
+      "state": "held"
+    }
+    "#);
+    let page =
+        text(site.fill("/c/yard/t/controller", "c/yard/t/controller/refresh", &[("token", "admin-token")]).await).await;
+    assert!(page.contains(">09:24</time>") && page.contains("../../../../c/yard/t/controller"), "{page}");
+}
+
+#[tokio::test]
+async fn a_command_is_accepted_as_a_job() {
+    let site = Site::loopback(Sample::calm());
+    let send = |key: &'static str, content_type: &'static str, body: &'static str| {
+        let headers =
+            [("authorization", "Bearer admin-token"), ("content-type", content_type), ("idempotency-key", key)];
+        site.send(
+            ask(Method::POST, "/api/v1/connections/yard/commands/run-zone", &headers).body(Body::from(body)).unwrap(),
+        )
+    };
+    let good = "{\"item\": 5143, \"seconds\": \"600\"}";
+    let accepted = send("\"abc\"", "application/json", good).await;
+    assert_eq!((accepted.status(), head(accepted.headers(), "location")), (StatusCode::ACCEPTED, "../../../jobs/7"));
+    assert_eq!(json(accepted).await["state"], "done");
+    assert_eq!(
+        site.sample.asked(),
+        ["admin of default gives run-zone {\"item\": \"5143\", \"seconds\": \"600\"} to default/yard once"]
+    );
+    for (key, content_type, body, expected) in [
+        ("used", "application/json", good, 422),
+        ("\"\"", "application/json", good, 400),
+        ("a", "text/plain", good, 415),
+        ("a", "application/json", "{", 400),
+        ("a", "application/json", "[1]", 400),
+        ("a", "application/json", "{\"item\": {}}", 422),
+        ("a", "application/json", "", 202),
+    ] {
+        assert_eq!(send(key, content_type, body).await.status().as_u16(), expected, "{key} {content_type} {body}");
+    }
+}
+
+#[tokio::test]
+async fn errors_have_the_face_that_the_client_reads() {
+    let site = Site::loopback(Sample::calm());
+    for (method, path, expected) in [
+        (Method::GET, "/nothing", 404),
+        (Method::GET, "/api/v1/nothing", 404),
+        (Method::GET, "/c/none", 404),
+        (Method::GET, "/c/yard/t/none", 404),
+        (Method::GET, "/api/v1/jobs/x", 404),
+        (Method::GET, "/api/v1/connections?organization=", 200),
+        (Method::GET, "/c/yard/polling", 405),
+    ] {
+        for (accept, content_type) in
+            [("*/*", "application/problem+json"), ("text/html,*/*;q=0.8", "text/html; charset=utf-8")]
+        {
+            let request = ask(method.clone(), path, &[("accept", accept)]);
+            let response = site.send(request.body(Body::empty()).unwrap()).await;
+            assert_eq!(response.status().as_u16(), expected, "{path}");
+            if expected != 200 {
+                assert_eq!(head(response.headers(), "content-type"), content_type, "{path}");
+            }
+            if expected == 405 {
+                assert!(head(response.headers(), "allow").contains("POST"), "{:?}", response.headers());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_organization_sees_its_own() {
+    let site = Site::at(Listener::Network, Sample::two_organizations());
+    let names = async |token: &str, query: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        let path = format!("/api/v1/connections{query}");
+        let body = json(site.send(ask(Method::GET, &path, &headers).body(Body::empty()).unwrap()).await).await;
+        body["connections"]
+            .as_array()
+            .map(|l| l.iter().map(|c| c["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    assert_eq!(names("north-token", "").await, Some(vec!["cellar".to_owned()]), "its own is meant where none is named");
+    assert_eq!(names("north-token", "?organization=default").await, None);
+    assert_eq!(names("admin-token", "").await, Some(vec!["yard".to_owned()]));
+    assert_eq!(names("admin-token", "?organization=north").await, Some(vec!["cellar".to_owned()]));
+    let headers = [("authorization", "Bearer north-token")];
+    let job = site.send(ask(Method::GET, "/api/v1/jobs/7", &headers).body(Body::empty()).unwrap()).await;
+    assert_eq!(job.status(), StatusCode::NOT_FOUND, "another's job is not there");
+    let metrics = text(site.send(ask(Method::GET, "/metrics", &headers).body(Body::empty()).unwrap()).await).await;
+    assert!(metrics.contains("connection=\"cellar\"") && !metrics.contains("connection=\"yard\""));
+}
+
+#[tokio::test]
+async fn every_answer_is_protected() {
+    let site = Site::loopback(Sample::calm());
+    for path in ["/", "/c/yard", "/api/v1/connections", "/nothing", "/metrics"] {
+        let response = site.get(path).await;
+        assert_eq!(head(response.headers(), "content-security-policy"), headers::CSP, "{path}");
+        assert_eq!(head(response.headers(), "x-content-type-options"), "nosniff");
+        assert!(!head(response.headers(), "x-request-id").is_empty());
+    }
+    assert_eq!(head(site.get("/").await.headers(), "cache-control"), "no-store");
+}
+
+#[tokio::test]
+async fn metrics_say_what_the_pages_say() {
+    let site = Site::loopback(Sample::locked_out());
+    site.get("/c/yard").await;
+    site.get("/nowhere/at/all").await;
+    let text = text(site.get("/metrics").await).await;
+    for line in [
+        "larder_build_info{version=\"0.1.0\"} 1",
+        "larder_quota_remaining{organization=\"default\",connection=\"yard\",limit=\"status\",endpoint=\"/statusschedule.php\"} 0",
+        "larder_quota_limit{organization=\"default\",connection=\"yard\",limit=\"account\"} 2000",
+        "larder_quota_kept{organization=\"default\",connection=\"yard\",limit=\"account\"} 40",
+        "larder_upstream_requests_total{organization=\"default\",connection=\"yard\",caller=\"poller\",outcome=\"data\"} 1152",
+        "larder_connection_state{organization=\"default\",connection=\"yard\",state=\"held\"} 1",
+        "larder_connection_state{organization=\"default\",connection=\"yard\",state=\"fresh\"} 0",
+        "larder_target_age_seconds{organization=\"default\",connection=\"yard\",target=\"controller\"} 372",
+        "larder_target_last_success_timestamp_seconds{organization=\"default\",connection=\"yard\",target=\"controller\"} 1796026428",
+        "larder_clock_trusted 1",
+        "larder_db_bytes 1589248",
+        "larder_http_requests_total{route=\"/c/{connection}\",method=\"GET\",status=\"200\"} 1",
+        "larder_http_requests_total{route=\"none\",method=\"GET\",status=\"404\"} 1",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+    }
+    assert!(
+        !text.contains("target_age_seconds{organization=\"default\",connection=\"cellar\""),
+        "never answered has no age"
+    );
+    assert!(text.ends_with("# EOF\n"));
+}

@@ -1,0 +1,137 @@
+//! The pages as they read.
+
+use super::*;
+use crate::web::sample::live;
+
+/// A page without what differs from run to run.
+fn settled(page: &str) -> String {
+    let mut out = page.to_owned();
+    for name in ["csrf", "once"] {
+        let mark = format!("name=\"{name}\" value=\"");
+        let parts: Vec<&str> = out.split(&mark).collect();
+        let rest = parts[1..].iter().map(|p| p.split_once('"').map_or(*p, |(_, rest)| rest));
+        out = std::iter::once(parts[0].to_owned()).chain(rest.map(|r| format!("{mark}…\"{r}"))).collect();
+    }
+    out
+}
+
+/// The element with this id, without drawings.
+fn part(page: &str, id: &str) -> String {
+    let at = page.find(&format!("id=\"{id}\"")).expect("the part is there");
+    let start = page[..at].rfind('<').unwrap();
+    let end = page[at..].find("</section>").unwrap() + at;
+    page[start..end].to_owned()
+}
+
+#[tokio::test]
+async fn the_overview_reads() {
+    let calm = Site::loopback(Sample::calm()).page("/").await;
+    insta::assert_snapshot!("overview_headline", part(&calm, "headline"));
+    insta::assert_snapshot!("overview_cards", part(&calm, "cards"));
+    let locked = Site::loopback(Sample::locked_out()).page("/").await;
+    insta::assert_snapshot!("overview_headline_locked_out", part(&locked, "headline"));
+    let empty = Site::loopback(Sample::empty()).page("/").await;
+    assert!(empty.contains("The shelf is empty.") && empty.contains("No connection yet"));
+}
+
+#[tokio::test]
+async fn a_connection_reads() {
+    let page = settled(&Site::loopback(Sample::locked_out()).page("/c/yard").await);
+    for id in ["banner", "targets", "commands", "jobs"] {
+        insta::assert_snapshot!(format!("connection_{id}"), part(&page, id));
+    }
+    let never = Site::loopback(Sample::calm()).page("/c/cellar").await;
+    assert!(never.contains("First request at <time datetime=\"2026-11-30T08:25:00Z\""), "says what will happen");
+}
+
+#[tokio::test]
+async fn a_stale_target_hedges() {
+    let stale = Site::loopback(Sample::locked_out()).page("/c/yard/t/controller").await;
+    insta::assert_snapshot!("target_banner_stale", part(&stale, "banner"));
+    let fresh = Site::loopback(Sample::calm()).page("/c/yard/t/controller").await;
+    assert!(!fresh.contains("was last seen"), "a fresh answer says what is");
+    insta::assert_snapshot!("target_items", part(&fresh, "items"));
+}
+
+#[tokio::test]
+async fn what_others_said_is_text_and_nothing_else() {
+    let site = Site::loopback(Sample::locked_out());
+    for path in ["/", "/c/yard", "/c/yard/t/controller"] {
+        let page = site.page(path).await;
+        for tag in ["<script>", "<b>trying", "<i>soon", "<relay>"] {
+            assert!(!page.contains(tag), "{path} lets {tag} through");
+        }
+        assert!(!page.contains(" style=") && !page.contains(" onclick="), "nothing inline: {path}");
+        assert_eq!(page.matches("<h1").count(), 1, "{path}");
+    }
+    let page = site.page("/c/%3Cscript%3E").await;
+    assert!(page.contains("&#60;script&#62;") && !page.contains("<script>"), "{page}");
+}
+
+#[tokio::test]
+async fn a_long_list_is_paged_and_every_page_is_small() {
+    let mut sample = Sample::calm();
+    let pattern = sample.targets[0].items[1].clone();
+    sample.targets[0].item_count = 2000;
+    sample.targets[0].items =
+        (0..2000).map(|i| crate::engine::view::ItemView { title: format!("Zone {i}"), ..pattern.clone() }).collect();
+    let site = Site::loopback(sample);
+    for path in ["/", "/c/yard", "/c/yard/t/controller", "/c/yard/t/controller?page=67", "/c/yard/t/controller?page=99"]
+    {
+        let page = site.page(path).await;
+        let all =
+            page.len() + include_str!("../../../static/app.css").len() + include_str!("../../../static/app.js").len();
+        assert!(all <= 51_200, "{path} has {} bytes, {all} with style and script", page.len());
+    }
+    assert!(site.page("/c/yard/t/controller?page=67").await.contains("Zone 1999"));
+}
+
+/// Writes the sample pages for the eye: `LARDER_PAGES=/tmp/pages cargo test --lib web::tests::pages_for_the_eye`.
+#[tokio::test]
+async fn pages_for_the_eye() {
+    let Some(folder) = std::env::var_os("LARDER_PAGES").map(std::path::PathBuf::from) else { return };
+    let scenes = [("calm", Sample::calm()), ("locked", Sample::locked_out()), ("empty", Sample::empty())];
+    for (scene, sample) in scenes {
+        let site = Site::loopback(sample);
+        let pages = [
+            ("", "index"),
+            ("c/yard", "c/yard"),
+            ("c/cellar", "c/cellar"),
+            ("c/yard/t/controller", "c/yard/t/controller"),
+        ];
+        for (path, file) in pages {
+            let file = folder.join(scene).join(format!("{file}.html"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, site.page(&format!("/{path}")).await).unwrap();
+        }
+        for name in ["app.css", "app.js", "icon.svg"] {
+            let address = assets::address(name);
+            let file = folder.join(scene).join(&address);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text(site.get(&format!("/{address}")).await).await).unwrap();
+        }
+    }
+}
+
+/// Serves the sample until stopped, to try the script: `LARDER_SAMPLE=127.0.0.1:8475 cargo test --lib sample_site -- --ignored`.
+#[tokio::test]
+#[ignore = "a site to look at, not a check"]
+async fn sample_site() {
+    let address = std::env::var("LARDER_SAMPLE").unwrap_or_else(|_| "127.0.0.1:8475".to_owned());
+    let site = Site::loopback(Sample::locked_out());
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    let beat = Arc::clone(&site.sample);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            let kind = crate::domain::event::EventKind::TargetSeen;
+            let _ = beat.live.send(live(8, kind, Some(("default", "yard"))));
+        }
+    });
+    serve_tcp(listener, site.state.clone()).await.unwrap();
+}
+
+#[test]
+fn the_sample_morning_is_the_one_of_the_snapshots() {
+    assert_eq!(crate::rules::calendar::rfc3339(NOW), "2026-11-30T08:20:00Z");
+}
