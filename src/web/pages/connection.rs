@@ -181,7 +181,7 @@ fn poll(face: &Face, view: &ConnectionView) -> Poll {
         last: face.maybe(poll.last_poll_at),
         next: face.maybe(poll.next_poll_at),
         per_day: show::count(view.forecast.requests_per_day),
-        ceiling: show::count(view.forecast.ceiling_targets),
+        ceiling: view.forecast.ceiling_targets.map_or_else(|| "any number".to_owned(), show::count),
     }
 }
 

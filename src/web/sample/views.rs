@@ -69,7 +69,7 @@ pub fn yard() -> ConnectionView {
             last_poll_at: Some(ago(41)),
             next_poll_at: Some(ago(-34)),
         },
-        forecast: ForecastView { requests_per_day: 1152, ceiling_targets: 1 },
+        forecast: ForecastView { requests_per_day: 1152, ceiling_targets: Some(1) },
         oldest_age_seconds: Some(41),
         targets: vec!["controller".to_owned()],
         commands: vec![
