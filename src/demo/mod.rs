@@ -1,1 +1,4 @@
-//! (room)
+//! Simulated providers on loopback, for `larder demo` and the tests.
+//! They are somebody else's API: they keep their own count by their own clock, and know nothing of Larder.
+
+pub mod irrigation;
