@@ -1,1 +1,18 @@
-//! (room)
+//! The command line: what can be asked, and the answers of everything that is not `serve` or `demo`.
+//! Talks to a running appliance through its unix socket, else opens the file. Knows no HTTP framework and no secret.
+
+pub mod args;
+mod backup;
+mod check;
+mod client;
+pub mod ending;
+mod offline;
+mod run;
+mod status;
+mod table;
+pub mod text;
+mod token;
+
+pub use args::{Cli, Command, DemoArgs};
+pub use ending::{Ending, Failure, Outcome};
+pub use run::{run, settings};

@@ -1,0 +1,201 @@
+//! What can be typed: clap's derive, and the examples that `--help` shows. Does nothing.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// The only caller of a rate-limited API: polls inside the quota, keeps the answers, serves every local reader with an honest age.
+#[derive(Debug, Parser)]
+#[command(name = "larder", version, arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    /// The configuration file.
+    #[arg(long, global = true, env = "LARDER_CONFIG", value_name = "FILE", default_value = "larder.toml")]
+    pub config: PathBuf,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  larder demo                                try it against a simulated provider, nothing to set up
+  larder check                               is larder.toml valid, and can its plan be kept up?
+  larder serve --config /etc/larder/larder.toml
+  larder status                              how everything stands, from the running appliance
+
+Exit codes: 0 fine, 1 failed, 2 bad usage or configuration; `status` also 3 stale, 4 quota exhausted, 5 credential rejected.
+LARDER_LOG filters the log of `serve` and `demo` (warn, info, larder=debug).";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the appliance until SIGTERM or Ctrl-C.
+    #[command(after_help = "Examples:\n  larder serve\n  LARDER_LOG=debug larder serve --config yard.toml")]
+    Serve,
+    /// Run the appliance against a simulated irrigation provider in this process, in a temporary folder.
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(DemoArgs),
+    #[command(flatten)]
+    Tool(Tool),
+}
+
+/// What is answered at once: by the running appliance, or from the files.
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// Validate the configuration and show its plan; exit 1 if the limits cannot keep it up.
+    #[command(after_help = "Examples:\n  larder check\n  larder check --json | jq .sustainable")]
+    Check(Format),
+    /// Show how every connection and target stands.
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(Format),
+    /// Copy the data file while it is in use; the copy is verified before it gets its name.
+    #[command(after_help = "Examples:\n  larder backup /var/backups/larder-$(date +%F).redb")]
+    Backup {
+        /// The file to write. It must not exist.
+        destination: PathBuf,
+    },
+    /// Check every page and record of a data file or backup; the file itself is not touched.
+    #[command(after_help = "Examples:\n  larder verify /var/backups/larder-2026-11-30.redb")]
+    Verify { file: PathBuf },
+    /// Create, list and revoke the tokens that changes need.
+    #[command(after_help = TOKEN_EXAMPLES)]
+    Token {
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
+}
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  larder demo
+  larder demo --data /tmp/yard               keeps its folder: kill -9 it, start it again, nothing is forgotten
+  larder demo --listen 127.0.0.1:9000";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  larder status
+  larder status --json | jq '.connections[] | {name, state}'
+  larder status >/dev/null || echo \"larder needs a look: $?\"
+
+Exit codes: 0 fine, 1 failed or not running, 2 bad configuration, 3 stale, 4 quota exhausted, 5 credential rejected.";
+
+const TOKEN_EXAMPLES: &str = "\
+Examples:
+  TOKEN=$(larder token create --name home-assistant --role admin)
+  larder token list
+  larder token revoke 3";
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Keep everything in this folder instead of a temporary one.
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// Address of the dashboard [default: 127.0.0.1:8474, or a free port if that is taken].
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Format {
+    /// JSON on stdout instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Create a token; its text alone is printed on stdout, once.
+    Create {
+        /// What it is for.
+        #[arg(long)]
+        name: String,
+        #[arg(long, value_enum)]
+        role: Role,
+        /// The organization that it belongs to.
+        #[arg(long, default_value = "default")]
+        organization: String,
+    },
+    /// List all tokens, without anything that could be used.
+    List(Format),
+    /// Revoke a token for good.
+    Revoke {
+        /// Its number, as `larder token list` shows it.
+        id: u64,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    Admin,
+    Owner,
+    Reader,
+    Agent,
+}
+
+impl Role {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Role::Admin => "admin",
+            Role::Owner => "owner",
+            Role::Reader => "reader",
+            Role::Agent => "agent",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_takes_a_config() {
+        for line in [
+            "larder serve",
+            "larder demo",
+            "larder check",
+            "larder status --json",
+            "larder backup b.redb",
+            "larder verify b.redb",
+            "larder token create --name x --role admin",
+            "larder token list",
+            "larder token revoke 7",
+        ] {
+            let cli = parse(&format!("{line} --config yard.toml")).unwrap();
+            assert_eq!(cli.config, PathBuf::from("yard.toml"), "{line}");
+        }
+    }
+
+    #[test]
+    fn bad_usage_is_refused_with_the_code_two() {
+        for line in [
+            "larder launch",
+            "larder backup",
+            "larder token create --name x",
+            "larder token create --name x --role king",
+            "larder token revoke three",
+            "larder demo --listen here",
+            "larder serve extra",
+        ] {
+            let error = parse(line).expect_err(line);
+            assert_eq!(error.exit_code(), 2, "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn help_shows_examples_for_every_command() {
+        for command in ["serve", "demo", "check", "status", "backup", "verify", "token"] {
+            let error = parse(&format!("larder {command} --help")).expect_err("help");
+            assert_eq!((error.kind(), error.exit_code()), (ErrorKind::DisplayHelp, 0));
+            assert!(error.to_string().contains("Examples:\n  "), "{command}: {error}");
+        }
+    }
+}

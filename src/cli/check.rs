@@ -1,0 +1,194 @@
+//! `larder check`: is the configuration valid, and can the limits keep its plan up for ever (F13)? Asks nobody.
+
+use super::args::Format;
+use super::ending::{Ending, Outcome};
+use super::run::settings;
+use super::table::Table;
+use super::text::{count, setting, show, span};
+use crate::config::Settings;
+use crate::domain::spec::{ConnectionSpec, Interval, SecretSource};
+use crate::domain::time::Span;
+use crate::rules::plan::{Plan, plan};
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub fn run(config: &Path, format: Format) -> Outcome {
+    let settings = settings(config)?;
+    let report = Report::of(&settings);
+    show(&if format.json { format!("{:#}\n", report.json()) } else { report.text(config) })?;
+    Ok(if report.is_sustainable() { Ending::Fine } else { Ending::Failed })
+}
+
+/// The plans of all connections, and what those that share a credential need together.
+struct Report<'a> {
+    lines: Vec<Line<'a>>,
+    crowds: Vec<Crowd>,
+}
+
+struct Line<'a> {
+    spec: &'a ConnectionSpec,
+    plan: Plan,
+}
+
+/// Connections that share one credential, and so one budget (F1).
+struct Crowd {
+    names: Vec<String>,
+    /// Percent of what the limits give to pollers; above 100 cannot be kept up.
+    percent: u64,
+}
+
+impl<'a> Report<'a> {
+    fn of(settings: &'a Settings) -> Report<'a> {
+        let line = |spec: &'a ConnectionSpec| Line { spec, plan: plan(&spec.limits, &spec.targets, every(spec)) };
+        let lines: Vec<Line> = settings.connections.iter().map(line).collect();
+        let crowds = crowds(&lines);
+        Report { lines, crowds }
+    }
+
+    fn is_sustainable(&self) -> bool {
+        self.lines.iter().all(Line::is_sustainable) && self.crowds.iter().all(|c| c.percent <= 100)
+    }
+
+    fn json(&self) -> Value {
+        let shared: Vec<Value> =
+            self.crowds.iter().map(|c| json!({ "connections": c.names, "percent": c.percent })).collect();
+        json!({
+            "sustainable": self.is_sustainable(),
+            "connections": self.lines.iter().map(Line::json).collect::<Vec<_>>(),
+            "shared_credentials": shared,
+        })
+    }
+
+    fn text(&self, config: &Path) -> String {
+        let connections = count(self.lines.len() as u64, "connection");
+        let mut text = format!("{} is valid: {connections}.\n", config.display());
+        if self.lines.is_empty() {
+            return text;
+        }
+        let headings = ["CONNECTION", "PROVIDER", "INTERVAL", "REQUESTS A DAY", "BOUND BY", "SHORTEST", "CEILING"];
+        let mut table = Table::new(&headings);
+        self.lines.iter().for_each(|line| table.row(line.cells()));
+        text.push_str(&format!("\n{table}\n"));
+        self.lines.iter().for_each(|line| text.push_str(&format!("{}\n", line.sentence())));
+        self.crowds.iter().for_each(|crowd| text.push_str(&format!("{}\n", crowd.sentence())));
+        text
+    }
+}
+
+impl Line<'_> {
+    fn name(&self) -> String {
+        name(self.spec)
+    }
+    fn is_polled(&self) -> bool {
+        self.spec.poll.enabled
+    }
+    /// What is not polled is no burden to any limit.
+    fn is_sustainable(&self) -> bool {
+        !self.is_polled() || self.plan.sustainable
+    }
+    fn interval(&self) -> Span {
+        every(self.spec).unwrap_or(self.plan.shortest_interval)
+    }
+
+    fn cells(&self) -> [String; 7] {
+        let interval = match (self.is_polled(), self.spec.poll.interval) {
+            (false, _) => "off".to_owned(),
+            (true, Interval::Every(every)) => span(every),
+            (true, Interval::Auto) => format!("{} (auto)", span(self.plan.shortest_interval)),
+        };
+        let a_day = if self.is_polled() { self.plan.requests_per_day } else { 0 };
+        [
+            self.name(),
+            self.spec.provider.clone(),
+            interval,
+            a_day.to_string(),
+            self.plan.bound_by.clone().unwrap_or_else(|| "-".to_owned()),
+            span(self.plan.shortest_interval),
+            count(self.plan.ceiling_targets, "target"),
+        ]
+    }
+
+    fn sentence(&self) -> String {
+        let (name, plan) = (self.name(), &self.plan);
+        let shortest = span(plan.shortest_interval);
+        let bound = plan.bound_by.as_deref().map(|b| format!(" (limit \"{b}\")")).unwrap_or_default();
+        if !self.is_polled() {
+            format!("{name}: polling is off; it could poll every {shortest}{bound}.")
+        } else if plan.sustainable {
+            format!("{name}: can be kept up for ever; the shortest safe interval is {shortest}{bound}.")
+        } else {
+            let interval = span(self.interval());
+            let requests = count(plan.requests_per_round, "request");
+            format!(
+                "{name}: CANNOT be kept up: {requests} every {interval}; the shortest safe interval is {shortest}{bound}. \
+                 Set poll.interval to \"{}\" or \"auto\".",
+                setting(plan.shortest_interval)
+            )
+        }
+    }
+
+    fn json(&self) -> Value {
+        let seconds = |s: Span| s.as_millis() as f64 / 1000.0;
+        json!({
+            "name": self.spec.key.connection.as_str(), "organization": self.spec.key.organization.as_str(),
+            "provider": self.spec.provider, "enabled": self.is_polled(),
+            "interval_seconds": seconds(self.interval()), "auto": self.spec.poll.interval == Interval::Auto,
+            "requests_per_round": self.plan.requests_per_round, "requests_per_day": self.plan.requests_per_day,
+            "bound_by": self.plan.bound_by, "shortest_interval_seconds": seconds(self.plan.shortest_interval),
+            "ceiling_targets": self.plan.ceiling_targets, "sustainable": self.is_sustainable(),
+            "sentence": self.sentence(),
+        })
+    }
+}
+
+impl Crowd {
+    fn sentence(&self) -> String {
+        let names = self.names.join(", ");
+        let percent = self.percent;
+        match percent {
+            0..=100 => format!("{names}: share one credential and together use {percent} % of what pollers may have."),
+            _ => format!(
+                "{names}: share one credential and together want {percent} % of what pollers may have: CANNOT be kept up. \
+                 Lengthen their intervals."
+            ),
+        }
+    }
+}
+
+/// Connections by shared credential. Each alone at its shortest interval would use all that pollers may have, so at its own
+/// interval it uses that fraction. `auto` takes what the others leave and is no burden.
+fn crowds(lines: &[Line]) -> Vec<Crowd> {
+    let mut secrets: Vec<&SecretSource> = Vec::new();
+    for line in lines.iter().filter(|l| l.is_polled() && l.spec.secret != SecretSource::None) {
+        if !secrets.contains(&&line.spec.secret) {
+            secrets.push(&line.spec.secret);
+        }
+    }
+    let sharing = |secret: &SecretSource| -> Vec<&Line> {
+        lines.iter().filter(|l| l.is_polled() && l.spec.secret == *secret).collect()
+    };
+    let crowd = |members: Vec<&Line>| {
+        let explicit = members.iter().filter_map(|l| Some((every(l.spec)?, l.plan.shortest_interval)));
+        let percent = explicit.map(|(i, s)| (s.as_millis() * 100).div_ceil(i.as_millis().max(1))).sum();
+        Crowd { names: members.iter().map(|l| l.name()).collect(), percent }
+    };
+    secrets.into_iter().map(sharing).filter(|m| m.len() > 1).map(crowd).collect()
+}
+
+fn every(spec: &ConnectionSpec) -> Option<Span> {
+    match spec.poll.interval {
+        Interval::Every(every) => Some(every),
+        Interval::Auto => None,
+    }
+}
+
+/// The organization is named where it is not the only one.
+fn name(spec: &ConnectionSpec) -> String {
+    match spec.key.organization.as_str() {
+        "default" => spec.key.connection.to_string(),
+        _ => spec.key.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! The report on plans that are given: what `rules::plan` finds is tested there.
+
+use super::*;
+use crate::domain::ids::ConnectionKey;
+use crate::domain::spec::{Carrier, NetworkSpec, PollSpec, WaitSpec};
+
+fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
+    ConnectionSpec {
+        key: ConnectionKey { organization: "default".into(), connection: name.into() },
+        provider: "hydrawise".into(),
+        recipe: None,
+        base_url: "https://api.example.test".into(),
+        secret: SecretSource::Env(env.into()),
+        carrier: Carrier::None,
+        limits: Vec::new(),
+        poll: PollSpec { enabled: true, interval },
+        targets: Vec::new(),
+        commands: Vec::new(),
+        rules: Vec::new(),
+        waits: WaitSpec::default(),
+        network: NetworkSpec::default(),
+        refresh_min_age: Span::from_secs(60),
+    }
+}
+
+/// Five in five minutes with one kept: a round every 75 s.
+fn planned(spec: &ConnectionSpec) -> Line<'_> {
+    let shortest = Span::from_secs(75);
+    let interval = every(spec).unwrap_or(shortest);
+    let plan = Plan {
+        requests_per_round: 1,
+        requests_per_day: 86_400_000 / interval.as_millis(),
+        shortest_interval: shortest,
+        bound_by: Some("status".into()),
+        ceiling_targets: interval.as_secs() / 75,
+        sustainable: interval >= shortest,
+    };
+    Line { spec, plan }
+}
+
+fn report(specs: &[ConnectionSpec]) -> Report<'_> {
+    let lines: Vec<Line> = specs.iter().map(planned).collect();
+    let crowds = crowds(&lines);
+    Report { lines, crowds }
+}
+
+fn every_s(s: u64) -> Interval {
+    Interval::Every(Span::from_secs(s))
+}
+
+#[test]
+fn a_plan_reads_as_one_aligned_table_and_a_verdict() {
+    let specs = [spec("yard", "YARD_KEY", every_s(75)), spec("greenhouse", "OTHER_KEY", Interval::Auto)];
+    let expected = "\
+larder.toml is valid: 2 connections.
+
+CONNECTION  PROVIDER   INTERVAL     REQUESTS A DAY  BOUND BY  SHORTEST  CEILING
+yard        hydrawise  75 s         1152            status    75 s      1 target
+greenhouse  hydrawise  75 s (auto)  1152            status    75 s      1 target
+
+yard: can be kept up for ever; the shortest safe interval is 75 s (limit \"status\").
+greenhouse: can be kept up for ever; the shortest safe interval is 75 s (limit \"status\").
+";
+    assert_eq!(report(&specs).text(Path::new("larder.toml")), expected);
+    assert!(report(&specs).is_sustainable());
+}
+
+#[test]
+fn a_plan_that_cannot_be_kept_says_what_would() {
+    let specs = [spec("yard", "YARD_KEY", every_s(60))];
+    let report = report(&specs);
+    assert!(!report.is_sustainable());
+    assert_eq!(
+        report.lines[0].sentence(),
+        "yard: CANNOT be kept up: 1 request every 60 s; the shortest safe interval is 75 s (limit \"status\"). \
+         Set poll.interval to \"75s\" or \"auto\"."
+    );
+    let json = report.json();
+    assert_eq!((&json["sustainable"], &json["connections"][0]["interval_seconds"]), (&json!(false), &json!(60.0)));
+}
+
+#[test]
+fn two_connections_with_one_credential_share_one_budget() {
+    for (a, b, percent, kept) in [
+        (every_s(75), every_s(75), 200, false),
+        (every_s(150), every_s(150), 100, true),
+        (every_s(100), every_s(300), 100, true),
+        (every_s(75), Interval::Auto, 100, true),
+    ] {
+        let specs = [spec("front", "KEY", a), spec("back", "KEY", b), spec("alone", "OTHER", every_s(75))];
+        let report = report(&specs);
+        let shared: Vec<(u64, usize)> = report.crowds.iter().map(|c| (c.percent, c.names.len())).collect();
+        assert_eq!((shared, report.is_sustainable()), (vec![(percent, 2)], kept), "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn what_is_not_polled_burdens_nobody() {
+    let mut specs = [spec("front", "KEY", every_s(10)), spec("back", "KEY", every_s(75))];
+    specs[0].poll.enabled = false;
+    let report = report(&specs);
+    assert!(report.is_sustainable());
+    assert!(report.crowds.is_empty());
+    assert_eq!(report.lines[0].cells()[2..4], ["off".to_owned(), "0".to_owned()]);
+}

@@ -1,0 +1,31 @@
+//! From a parsed command to its answer. Each command has its own file; this one only finds it.
+
+use super::args::Tool;
+use super::ending::{Ending, Failure, Outcome};
+use super::text::show;
+use super::{backup, check, status, token};
+use crate::config::{self, Settings};
+use std::path::Path;
+
+/// Answers everything that is not `serve` or `demo`.
+pub async fn run(config: &Path, tool: Tool) -> Outcome {
+    match tool {
+        Tool::Check(format) => check::run(config, format),
+        Tool::Status(format) => status::run(&settings(config)?, format).await,
+        Tool::Backup { destination } => backup::run(&settings(config)?.server, &destination).await,
+        Tool::Verify { file } => verify(&file),
+        Tool::Token { command } => token::run(&settings(config)?.server, command).await,
+    }
+}
+
+/// The validated configuration, or all its errors at once.
+pub fn settings(path: &Path) -> Result<Settings, Failure> {
+    config::load(path)
+        .map_err(|errors| Failure { ending: Ending::Usage, sentences: errors.into_iter().map(|e| e.0).collect() })
+}
+
+fn verify(file: &Path) -> Outcome {
+    let sentence = crate::store::verify(file).map_err(Failure::failed)?;
+    show(&format!("{sentence}\n"))?;
+    Ok(Ending::Fine)
+}

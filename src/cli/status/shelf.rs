@@ -1,0 +1,83 @@
+//! What the file knew when the appliance stopped, in the shapes of the API as far as they can be told without it.
+//! Budgets and holds are not read: only a running appliance can say what they mean now.
+
+use super::Readings;
+use crate::cli::ending::Failure;
+use crate::cli::offline::Offline;
+use crate::config::Settings;
+use crate::domain::ids::TargetKey;
+use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
+use crate::domain::state::State;
+use crate::domain::target::TargetState;
+use crate::domain::time::{ClockTrust, Now, Span};
+use crate::rules::calendar::rfc3339;
+use crate::rules::freshness::{Facts, state};
+use crate::rules::plan::plan;
+use serde_json::{Value, json};
+
+pub(super) fn read(settings: &Settings) -> Result<Readings, Failure> {
+    let file = Offline::open(&settings.server.data)?;
+    let read = read_from(&file, &settings.connections);
+    file.close(read)
+}
+
+fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failure> {
+    let (mut connections, mut targets) = (Vec::new(), Vec::new());
+    for spec in specs {
+        let stored = file.store.connection(&spec.key).map_err(Failure::failed)?.unwrap_or_default();
+        let enabled = stored.enabled.map_or(spec.poll.enabled, |s| s.on);
+        let interval = match spec.poll.interval {
+            Interval::Every(every) => every,
+            Interval::Auto => plan(&spec.limits, &spec.targets, None).shortest_interval,
+        };
+        let mut worst: Option<(State, Option<Span>)> = None;
+        for target in &spec.targets {
+            let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
+            let kept = file.store.target(&key).map_err(Failure::failed)?.unwrap_or_default();
+            let (word, age) = stand(&kept, target, enabled, interval, &file.now);
+            worst = worst.map_or(Some((word, age)), |w| Some(graver(w, (word, age))));
+            targets.push(target_row(spec, target, &kept, word, age));
+        }
+        let (word, age) = worst.unwrap_or((State::Never, None));
+        connections.push(json!({
+            "name": spec.key.connection.as_str(), "organization": spec.key.organization.as_str(),
+            "provider": spec.provider, "state": word.word(), "enabled": enabled,
+            "oldest_age_seconds": age.map(Span::as_secs),
+        }));
+    }
+    Ok(Readings { running: false, connections, targets, date: None })
+}
+
+/// The state that precedes, with the greater age.
+fn graver(a: (State, Option<Span>), b: (State, Option<Span>)) -> (State, Option<Span>) {
+    let age = a.1.zip(b.1).map(|(a, b)| a.max(b));
+    (a.0.min(b.0), age)
+}
+
+fn stand(kept: &TargetState, spec: &TargetSpec, enabled: bool, interval: Span, now: &Now) -> (State, Option<Span>) {
+    let age = kept.as_of.map(|at| now.age_of(at));
+    let facts = Facts {
+        clock_untrusted: now.trust == ClockTrust::Untrusted,
+        enabled,
+        hold: None,
+        exhausted: false,
+        breaker_open: false,
+        age,
+        interval,
+        fresh_for: spec.fresh_for.unwrap_or(Span(interval.as_millis().saturating_mul(2))),
+        expires_after: spec.expires_after,
+    };
+    (state(&facts), age)
+}
+
+fn target_row(spec: &ConnectionSpec, target: &TargetSpec, kept: &TargetState, word: State, age: Option<Span>) -> Value {
+    json!({
+        "name": target.name.as_str(), "organization": spec.key.organization.as_str(),
+        "connection": spec.key.connection.as_str(), "phase": kept.phase.word(), "state": word.word(),
+        "as_of": kept.as_of.map(|s| rfc3339(s.wall)), "age_seconds": age.map(Span::as_secs),
+        "item_count": kept.item_count, "generation": kept.generation,
+        "trouble": kept.trouble.as_ref().map(|t| json!({
+            "since": rfc3339(t.since.wall), "reason": t.reason, "said": t.said,
+        })),
+    })
+}
