@@ -1,4 +1,5 @@
 #![forbid(unsafe_code)]
+pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -1,0 +1,177 @@
+//! Boot and stop. Puts the rooms together, in order: log, settings, secrets, store, clock, door, sockets, engine, web; and ends them:
+//! HTTP, workers, store. Decides nothing else: every failure is a sentence and an exit code.
+
+mod demonstration;
+mod logging;
+mod signals;
+mod sockets;
+mod systemd;
+
+use crate::cli::ending::conclude;
+use crate::cli::text::{count, talk};
+use crate::cli::{self, Cli, Command, Ending, Failure, Outcome};
+use crate::clock::{Clock, SystemClock};
+use crate::config::{ServerSpec, Settings};
+use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::spec::ConnectionSpec;
+use crate::engine::appliance::Appliance;
+use crate::engine::{self, Parts, Running};
+use crate::store::{Opening, Options, Store, Writer};
+use crate::upstream::http::HttpDoor;
+use crate::upstream::redact::{Secret, fingerprint, read_secret};
+use logging::Logs;
+use sockets::{Serving, Sockets};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// redb's cache: the shelf of a small site fits, and a small board has it to spare.
+const CACHE_BYTES: usize = 16 * 1024 * 1024;
+
+type Secrets = BTreeMap<ConnectionKey, Secret>;
+
+/// Runs a parsed command to its end.
+pub fn main(cli: Cli) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(dispatch(cli));
+            // Sockets that would not end in time end here.
+            runtime.shutdown_timeout(Duration::from_millis(200));
+            outcome
+        }
+        Err(e) => Err(Failure::failed(format!("The system has no threads to spare: {e}."))),
+    };
+    conclude(outcome)
+}
+
+async fn dispatch(cli: Cli) -> Outcome {
+    match cli.command {
+        Command::Serve => serve(&cli.config).await,
+        Command::Demo(args) => demonstration::run(args).await,
+        Command::Tool(tool) => {
+            let _logs = Logs::start("warn")?;
+            cli::run(&cli.config, tool).await
+        }
+    }
+}
+
+async fn serve(config: &Path) -> Outcome {
+    let logs = Logs::start("info")?;
+    let signal = signals::listen()?;
+    let live = Live::boot(config, &logs).await?;
+    live.announce(config);
+    talk(&format!("{}: stopping.", signal.await));
+    live.stop().await
+}
+
+/// A running appliance with its surfaces.
+struct Live {
+    appliance: Appliance,
+    running: Running,
+    serving: Serving,
+    server: ServerSpec,
+    /// What the store found at open, if that needs telling.
+    repaired: Option<String>,
+    connections: usize,
+}
+
+impl Live {
+    /// Secrets are read before the file is opened: a missing key then touches nothing.
+    async fn boot(config: &Path, logs: &Logs) -> Result<Live, Failure> {
+        let settings = cli::settings(config)?;
+        let secrets = read_secrets(&settings.connections)?;
+        logs.hide(secrets.values());
+        let options = Options { writer: Writer::Thread, cache_bytes: CACHE_BYTES };
+        let (store, opening) = Store::open(&settings.server.data, options).map_err(Failure::failed)?;
+        let live = Live::start(settings, secrets, store.clone(), opening).await;
+        if live.is_err() {
+            // The reason is told already; what the file could not keep would be told at its next start.
+            let _ = store.close();
+        }
+        live
+    }
+
+    /// Sockets are bound before the engine starts: what nobody can read does not spend.
+    async fn start(settings: Settings, secrets: Secrets, store: Store, opening: Opening) -> Result<Live, Failure> {
+        let Settings { server, connections } = settings;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
+        let credentials = fingerprints(&opening.installation, &connections, &secrets);
+        let door = HttpDoor::new(&connections, secrets, clock.clone()).map_err(Failure::usage)?;
+        let sockets = Sockets::bind(&server)?;
+        let (repaired, number) = (opening.repaired.clone(), connections.len());
+        let parts = Parts { store, opening, clock, door: Arc::new(door), connections, credentials };
+        let (appliance, running) = engine::start(parts).await.map_err(Failure::failed)?;
+        let serving = sockets.serve(&appliance, &server.hosts);
+        let health = appliance.clone();
+        systemd::ready(&format!("polling {}", count(number as u64, "connection")), move || {
+            health.health().poller_alive
+        });
+        Ok(Live { appliance, running, serving, server, repaired, connections: number })
+    }
+
+    fn announce(&self, config: &Path) {
+        let shown = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+        let version = env!("CARGO_PKG_VERSION");
+        talk(&format!("Larder {version} listens on {}", self.serving.url()));
+        talk(&format!("  data file      {} (back it up with `larder backup`)", shown(&self.server.data)));
+        talk(&format!("  configuration  {}, {}", shown(config), count(self.connections as u64, "connection")));
+        talk(&format!("  command line   {}", shown(&self.server.socket)));
+        self.repaired.iter().for_each(|sentence| talk(sentence));
+    }
+
+    /// HTTP, workers, store.
+    async fn stop(self) -> Outcome {
+        systemd::stopping();
+        self.serving.stop().await;
+        self.running.stop().await.map_err(Failure::failed)?;
+        Ok(Ending::Fine)
+    }
+}
+
+/// Every secret that the configuration names, or all that is wrong with them at once.
+fn read_secrets(connections: &[ConnectionSpec]) -> Result<Secrets, Failure> {
+    let (mut secrets, mut sentences) = (Secrets::new(), Vec::new());
+    for spec in connections {
+        match read_secret(&spec.secret) {
+            Ok(secret) => secrets.extend(secret.map(|s| (spec.key.clone(), s))),
+            Err(why) => sentences.push(format!("Connection \"{}\": {why}", spec.key.connection)),
+        }
+    }
+    if sentences.is_empty() { Ok(secrets) } else { Err(Failure { ending: Ending::Usage, sentences }) }
+}
+
+/// The budget boundary of each connection (F1).
+fn fingerprints(
+    installation: &[u8; 32],
+    connections: &[ConnectionSpec],
+    secrets: &Secrets,
+) -> BTreeMap<ConnectionKey, CredentialId> {
+    let id = |spec: &ConnectionSpec| fingerprint(installation, secrets.get(&spec.key), origin(&spec.base_url));
+    connections.iter().map(|spec| (spec.key.clone(), id(spec))).collect()
+}
+
+/// `scheme://host[:port]` of a base URL.
+fn origin(base_url: &str) -> &str {
+    let host = base_url.find("://").map_or(0, |at| at + 3);
+    let end = base_url[host..].find('/').map_or(base_url.len(), |at| host + at);
+    &base_url[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_ends_where_the_path_begins() {
+        for (url, expected) in [
+            ("https://api.example.test/api/v1", "https://api.example.test"),
+            ("http://127.0.0.1:9090", "http://127.0.0.1:9090"),
+            ("http://[::1]:9090/x", "http://[::1]:9090"),
+        ] {
+            assert_eq!(origin(url), expected);
+        }
+    }
+}

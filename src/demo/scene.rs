@@ -1,0 +1,158 @@
+//! The words of the demo: the configuration that it writes, and its one screen. Text from facts; does nothing.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+/// The provider's window: the real one is five minutes, here everything is ten times faster.
+pub const WINDOW: Duration = Duration::from_secs(30);
+
+/// A `larder.toml` as for a real provider; only the times are shorter. Paths are quoted for TOML.
+pub fn configuration(listen: SocketAddr, data: &Path, base_url: &str, key_file: &Path) -> String {
+    let quoted = |path: &Path| format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""));
+    format!(
+        r#"# Written by `larder demo`: a configuration as for a real provider, ten times faster.
+[server]
+listen = "{listen}"
+data   = {data}
+
+[[connection]]
+name            = "yard"
+recipe          = "hydrawise"
+base_url        = "{base_url}"
+credential      = {{ file = {key}, query = "api_key" }}
+refresh_min_age = "6s"                # of a real one: 60s
+
+[[connection.limit]]
+name     = "status"
+requests = 5
+window   = "30s"                      # of a real one: 5m
+kind     = "rolling"
+scope    = "endpoint"
+keep     = {{ refresh = 1 }}            # the fifth request
+
+[connection.poll]
+interval = "7500ms"                   # of a real one: 75s; four of the five
+
+[[connection.target]]
+name      = "controller"
+fresh_for = "10s"                     # of a real one: 90s
+"#,
+        data = quoted(data),
+        key = quoted(key_file),
+    )
+}
+
+/// What the screen tells.
+pub struct Scene<'a> {
+    /// The dashboard, with a slash at its end.
+    pub url: &'a str,
+    /// The provider's control page.
+    pub control: &'a str,
+    pub folder: &'a Path,
+    pub token_file: &'a Path,
+    pub token: &'a str,
+    pub pid: u32,
+    /// How this program is called.
+    pub program: &'a str,
+    pub folder_is: Folder,
+}
+
+/// What becomes of the folder at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folder {
+    Kept,
+    Temporary,
+}
+
+/// One screen: 100 columns, and no scrolling in a window of 32 lines.
+pub fn screen(scene: &Scene) -> String {
+    let Scene { url, control, token, pid, program, .. } = scene;
+    let folder = scene.folder.display();
+    let token_file = scene.token_file.display();
+    let end = match scene.folder_is {
+        Folder::Kept => "its folder stays",
+        Folder::Temporary => "its folder is removed then",
+    };
+    format!(
+        r#"Larder, and a simulated irrigation provider, in one process.
+
+  Dashboard   {url}
+  Folder      {folder}   (larder.toml, larder.redb)
+  Provider    5 requests in 30 s per endpoint (a real one: in 5 min); one more locks you out for 30 s
+  Larder      polls every 7.5 s: 4 of the 5; the fifth is kept for one refresh after a command
+
+LOOK AT  the budget of "yard": four spent, one kept; the age beside every reading; "Greenhouse drip",
+         which runs every 90 s; and the provider's own count, where "over_limit" stays 0:
+           curl -s {control}
+
+TRY, in another terminal
+  Run a zone. The fifth request shows it at once:
+    curl -s -X POST -H "Authorization: Bearer $(cat {token_file})" \
+      -H 'Content-Type: application/json' -d '{{"item":"5103","seconds":"45"}}' \
+      {url}api/v1/connections/yard/commands/run-zone
+  Lock the account out. Larder waits, and says how old its readings are:
+    curl -s {control}/lockout
+  Stop the provider, and start it again:
+    curl -s {control}/stop
+    curl -s {control}/start
+  Kill Larder, and start it where it was. Nothing is asked twice, nothing is forgotten:
+    kill -9 {pid}
+    {program} demo --data {folder}
+
+Token for changes: {token}
+End with Ctrl-C; {end}.
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scene(folder_is: Folder) -> Scene<'static> {
+        Scene {
+            url: "http://127.0.0.1:8474/",
+            control: "http://127.0.0.1:41234/control",
+            folder: Path::new("/tmp/larder-demo-1a2b3c4d"),
+            token_file: Path::new("/tmp/larder-demo-1a2b3c4d/token"),
+            token: "larder_0000000000000000000000000000000000000000000000000000000000000000",
+            pid: 1_234_567,
+            program: "target/debug/larder",
+            folder_is,
+        }
+    }
+
+    #[test]
+    fn the_screen_is_one_screen() {
+        let text = screen(&scene(Folder::Temporary));
+        assert!(text.lines().count() <= 32, "{} lines", text.lines().count());
+        let widest = text.lines().map(|l| l.chars().count()).max().unwrap_or(0);
+        assert!(widest <= 104, "{widest} columns");
+        assert!(text.ends_with("its folder is removed then.\n"));
+        assert!(screen(&scene(Folder::Kept)).ends_with("its folder stays.\n"));
+    }
+
+    #[test]
+    fn the_configuration_is_toml_whatever_the_folder_is_called() {
+        let folder = Path::new("/tmp/a \"quoted\" \\ folder");
+        let text = configuration(
+            SocketAddr::from(([127, 0, 0, 1], 8474)),
+            &folder.join("larder.redb"),
+            "http://127.0.0.1:41234/api/v1",
+            &folder.join("yard.key"),
+        );
+        let parsed: toml::Table = text.parse().unwrap();
+        let connection = &parsed["connection"][0];
+        assert_eq!(connection["credential"]["file"].as_str(), folder.join("yard.key").to_str());
+        assert_eq!(connection["limit"][0]["window"].as_str(), Some("30s"));
+        assert_eq!(parsed["server"]["listen"].as_str(), Some("127.0.0.1:8474"));
+    }
+
+    /// The sum on the screen: four polls in a window, whatever their phase, and one request is left.
+    #[test]
+    fn the_arithmetic_holds() {
+        assert_eq!(WINDOW.as_millis() / 7_500, 4);
+        assert_eq!(Duration::from_secs(300).as_millis() / 75_000, 4);
+    }
+}
