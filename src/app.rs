@@ -73,8 +73,6 @@ struct Live {
     running: Running,
     serving: Serving,
     server: ServerSpec,
-    /// What the store found at open, if that needs telling.
-    repaired: Option<String>,
     connections: usize,
 }
 
@@ -101,7 +99,7 @@ impl Live {
         let credentials = fingerprints(&opening.installation, &connections, &secrets);
         let door = HttpDoor::new(&connections, secrets, clock.clone()).map_err(Failure::usage)?;
         let sockets = Sockets::bind(&server)?;
-        let (repaired, number) = (opening.repaired.clone(), connections.len());
+        let number = connections.len();
         let parts = Parts { store, opening, clock, door: Arc::new(door), connections, credentials };
         let (appliance, running) = engine::start(parts).await.map_err(Failure::failed)?;
         let serving = sockets.serve(&appliance, &server.hosts);
@@ -109,7 +107,7 @@ impl Live {
         systemd::ready(&format!("polling {}", count(number as u64, "connection")), move || {
             health.health().poller_alive
         });
-        Ok(Live { appliance, running, serving, server, repaired, connections: number })
+        Ok(Live { appliance, running, serving, server, connections: number })
     }
 
     fn announce(&self, config: &Path) {
@@ -119,7 +117,8 @@ impl Live {
         talk(&format!("  data file      {} (back it up with `larder backup`)", shown(&self.server.data)));
         talk(&format!("  configuration  {}, {}", shown(config), count(self.connections as u64, "connection")));
         talk(&format!("  command line   {}", shown(&self.server.socket)));
-        self.repaired.iter().for_each(|sentence| talk(sentence));
+        // A file that was repaired, a clock that cannot be believed.
+        self.appliance.health().notes.iter().for_each(|note| talk(&format!("  note           {note}")));
     }
 
     /// HTTP, workers, store.

@@ -84,17 +84,17 @@ impl Line<'_> {
     }
     /// What is not polled is no burden to any limit.
     fn is_sustainable(&self) -> bool {
-        !self.is_polled() || self.plan.sustainable
+        !self.is_polled() || self.plan.sustainable()
     }
-    fn interval(&self) -> Span {
-        every(self.spec).unwrap_or(self.plan.shortest_interval)
+    fn shortest(&self) -> String {
+        self.plan.shortest_interval.map_or("never".to_owned(), span)
     }
 
     fn cells(&self) -> [String; 7] {
         let interval = match (self.is_polled(), self.spec.poll.interval) {
             (false, _) => "off".to_owned(),
             (true, Interval::Every(every)) => span(every),
-            (true, Interval::Auto) => format!("{} (auto)", span(self.plan.shortest_interval)),
+            (true, Interval::Auto) => format!("{} (auto)", self.shortest()),
         };
         let a_day = if self.is_polled() { self.plan.requests_per_day } else { 0 };
         [
@@ -103,26 +103,28 @@ impl Line<'_> {
             interval,
             a_day.to_string(),
             self.plan.bound_by.clone().unwrap_or_else(|| "-".to_owned()),
-            span(self.plan.shortest_interval),
-            count(self.plan.ceiling_targets, "target"),
+            self.shortest(),
+            self.plan.ceiling_targets.map_or("-".to_owned(), |n| count(n, "target")),
         ]
     }
 
     fn sentence(&self) -> String {
         let (name, plan) = (self.name(), &self.plan);
-        let shortest = span(plan.shortest_interval);
         let bound = plan.bound_by.as_deref().map(|b| format!(" (limit \"{b}\")")).unwrap_or_default();
+        let Some(shortest) = plan.shortest_interval else {
+            return format!("{name}: CANNOT be polled at all: the limits leave its poller nothing{bound}.");
+        };
+        let (safe, interval) = (span(shortest), span(plan.interval));
         if !self.is_polled() {
-            format!("{name}: polling is off; it could poll every {shortest}{bound}.")
-        } else if plan.sustainable {
-            format!("{name}: can be kept up for ever; the shortest safe interval is {shortest}{bound}.")
+            format!("{name}: polling is off; it could poll every {safe}{bound}.")
+        } else if plan.sustainable() {
+            format!("{name}: can be kept up for ever; the shortest safe interval is {safe}{bound}.")
         } else {
-            let interval = span(self.interval());
             let requests = count(plan.requests_per_round, "request");
             format!(
-                "{name}: CANNOT be kept up: {requests} every {interval}; the shortest safe interval is {shortest}{bound}. \
+                "{name}: CANNOT be kept up: {requests} every {interval}; the shortest safe interval is {safe}{bound}. \
                  Set poll.interval to \"{}\" or \"auto\".",
-                setting(plan.shortest_interval)
+                setting(shortest)
             )
         }
     }
@@ -132,9 +134,9 @@ impl Line<'_> {
         json!({
             "name": self.spec.key.connection.as_str(), "organization": self.spec.key.organization.as_str(),
             "provider": self.spec.provider, "enabled": self.is_polled(),
-            "interval_seconds": seconds(self.interval()), "auto": self.spec.poll.interval == Interval::Auto,
+            "interval_seconds": seconds(self.plan.interval), "auto": self.spec.poll.interval == Interval::Auto,
             "requests_per_round": self.plan.requests_per_round, "requests_per_day": self.plan.requests_per_day,
-            "bound_by": self.plan.bound_by, "shortest_interval_seconds": seconds(self.plan.shortest_interval),
+            "bound_by": self.plan.bound_by, "shortest_interval_seconds": self.plan.shortest_interval.map(seconds),
             "ceiling_targets": self.plan.ceiling_targets, "sustainable": self.is_sustainable(),
             "sentence": self.sentence(),
         })
@@ -168,7 +170,7 @@ fn crowds(lines: &[Line]) -> Vec<Crowd> {
         lines.iter().filter(|l| l.is_polled() && l.spec.secret == *secret).collect()
     };
     let crowd = |members: Vec<&Line>| {
-        let explicit = members.iter().filter_map(|l| Some((every(l.spec)?, l.plan.shortest_interval)));
+        let explicit = members.iter().filter_map(|l| Some((every(l.spec)?, l.plan.shortest_interval?)));
         let percent = explicit.map(|(i, s)| (s.as_millis() * 100).div_ceil(i.as_millis().max(1))).sum();
         Crowd { names: members.iter().map(|l| l.name()).collect(), percent }
     };

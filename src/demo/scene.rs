@@ -31,6 +31,13 @@ kind     = "rolling"
 scope    = "endpoint"
 keep     = {{ refresh = 1 }}            # the fifth request
 
+[[connection.limit]]
+name     = "burst"
+requests = 3
+window   = "3s"                       # of a real one: 30s
+kind     = "rolling"
+scope    = "endpoint"
+
 [connection.poll]
 interval = "7500ms"                   # of a real one: 75s; four of the five
 
@@ -116,7 +123,7 @@ mod tests {
             control: "http://127.0.0.1:41234/control",
             folder: Path::new("/tmp/larder-demo-1a2b3c4d"),
             token_file: Path::new("/tmp/larder-demo-1a2b3c4d/token"),
-            token: "larder_0000000000000000000000000000000000000000000000000000000000000000",
+            token: "larder_000000000000000000000000000000000000000000000000",
             pid: 1_234_567,
             program: "target/debug/larder",
             folder_is,

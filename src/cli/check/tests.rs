@@ -30,10 +30,10 @@ fn planned(spec: &ConnectionSpec) -> Line<'_> {
     let plan = Plan {
         requests_per_round: 1,
         requests_per_day: 86_400_000 / interval.as_millis(),
-        shortest_interval: shortest,
+        interval,
+        shortest_interval: Some(shortest),
         bound_by: Some("status".into()),
-        ceiling_targets: interval.as_secs() / 75,
-        sustainable: interval >= shortest,
+        ceiling_targets: Some(interval.as_secs() / 75),
     };
     Line { spec, plan }
 }
@@ -77,6 +77,17 @@ fn a_plan_that_cannot_be_kept_says_what_would() {
     );
     let json = report.json();
     assert_eq!((&json["sustainable"], &json["connections"][0]["interval_seconds"]), (&json!(false), &json!(60.0)));
+}
+
+#[test]
+fn limits_that_keep_everything_for_others_leave_no_plan() {
+    let specs = [spec("yard", "YARD_KEY", Interval::Auto)];
+    let mut report = report(&specs);
+    report.lines[0].plan.shortest_interval = None;
+    report.lines[0].plan.ceiling_targets = None;
+    assert!(!report.is_sustainable());
+    assert_eq!(report.lines[0].cells()[5..], ["never".to_owned(), "-".to_owned()]);
+    assert!(report.lines[0].sentence().contains("leave its poller nothing (limit \"status\")"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
         let enabled = stored.enabled.map_or(spec.poll.enabled, |s| s.on);
         let interval = match spec.poll.interval {
             Interval::Every(every) => every,
-            Interval::Auto => plan(&spec.limits, &spec.targets, None).shortest_interval,
+            Interval::Auto => plan(&spec.limits, &spec.targets, None).interval,
         };
         let mut worst: Option<(State, Option<Span>)> = None;
         for target in &spec.targets {

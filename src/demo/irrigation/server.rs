@@ -21,7 +21,7 @@ type Answer = Response<Full<Bytes>>;
 
 const JSON: &str = "application/json";
 const HTML: &str = "text/html; charset=UTF-8";
-const WRONG_KEY: &str = "API key not valid.";
+const WRONG_KEY: &str = "API key not valid";
 const MAINTENANCE: &str = "<!DOCTYPE html><html><head><title>Maintenance</title></head>\
     <body><h1>We will be back soon</h1></body></html>";
 
@@ -60,11 +60,11 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answe
 }
 
 async fn api(shared: &Shared, endpoint: &str, query: &str) -> Result<Answer, Drop> {
-    if parameter(query, "api_key") != Some(&shared.rules.key) {
-        shared.state().note(endpoint, shared.now(), Verdict::WrongKey);
-        return Ok(text(200, HTML, WRONG_KEY));
-    }
     let mode = shared.state().mode;
+    if mode != Mode::Down && parameter(query, "api_key") != Some(&shared.rules.key) {
+        shared.state().note(endpoint, shared.now(), Verdict::WrongKey);
+        return Ok(text(404, HTML, WRONG_KEY));
+    }
     if let Mode::Slow(thinking) = mode {
         tokio::time::sleep(thinking).await;
     }

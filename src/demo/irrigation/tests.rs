@@ -63,7 +63,7 @@ async fn a_zone_runs_by_hand_and_counts_for_its_own_endpoint() {
 async fn a_wrong_key_has_its_own_text_and_spends_nothing() {
     let provider = Provider::start(Rules::real());
     let answer = get(&provider, "/api/v1/statusschedule.php?api_key=wrong").await.unwrap();
-    assert_eq!(answer, (200, "API key not valid.".to_owned()));
+    assert_eq!(answer, (404, "API key not valid".to_owned()));
     assert_eq!((provider.counted(STATUS), provider.seen(STATUS)), (0, 1));
 }
 
