@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 /// How long open requests may take to end. Event streams end at once.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Of 108 bytes that the system allows, less what its first place needs.
-const LONGEST_NAME: usize = 100;
+/// Linux cuts the path of a unix socket at 108 bytes with the closing zero (unix(7)).
+const LONGEST_NAME: usize = 107;
 
 /// Bound, and not yet answering.
 pub struct Sockets {
@@ -114,9 +114,8 @@ fn bind_unix(path: &Path) -> Result<UnixListener, String> {
         return Err(format!("{shown} is too long for the name of a socket; choose a shorter `data` under [server]."));
     }
     remove_left_behind(path)?;
-    let mut room = path.as_os_str().to_owned();
-    room.push(".new");
-    let room = PathBuf::from(room);
+    // Never longer than the name itself, and another for each of two that start in one folder.
+    let room = path.with_file_name(format!(".s{:02x}", std::process::id() % 256));
     let made = bind_in(&room, path).map_err(|e| format!("The socket {shown} cannot be made: {e}."));
     let _ = std::fs::remove_dir_all(&room);
     made
@@ -173,9 +172,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_name_may_be_as_long_as_the_system_lets_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = |bytes: usize| {
+            let letters = bytes - folder.path().as_os_str().len() - "/.sock".len();
+            folder.path().join(format!("{}.sock", "x".repeat(letters)))
+        };
+        let bound = bind_unix(&long(107)).unwrap();
+        let (asked, heard) = tokio::join!(tokio::net::UnixStream::connect(long(107)), bound.accept());
+        assert!(asked.is_ok() && heard.is_ok());
+        assert!(bind_unix(&long(108)).unwrap_err().contains("too long"));
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_bound_is_a_sentence() {
-        let long = PathBuf::from(format!("/tmp/{}", "x".repeat(120)));
-        assert!(bind_unix(&long).unwrap_err().contains("too long"));
         let (_held, address) = bind_tcp("127.0.0.1:0".parse().unwrap()).unwrap();
         let error = bind_tcp(address).unwrap_err();
         let sentence = refused(address, &error);

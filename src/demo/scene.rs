@@ -41,9 +41,29 @@ scope    = "endpoint"
 [connection.poll]
 interval = "7500ms"                   # of a real one: 75s; four of the five
 
+# As the recipe has it, but for `fresh_for`: what has the name of a recipe's part replaces that part.
 [[connection.target]]
 name      = "controller"
+get       = "/statusschedule.php"
+items     = "$.relays[*]"
+key       = "$.relay_id"
+title     = "$.name"
 fresh_for = "10s"                     # of a real one: 90s
+[connection.target.fields]
+next_run        = {{ path = "$.time", as = "seconds-until", when = "@.time > 1 && @.time < 1576800000" }}
+remaining       = {{ path = "$.run", as = "seconds-left", when = "@.time == 1" }}
+planned_seconds = {{ path = "$.run", as = "number", when = "@.time > 1 && @.time < 1576800000" }}
+zone            = {{ path = "$.relay", as = "number" }}
+[[connection.target.state]]
+is    = "running"
+when  = "@.time == 1"
+until = "remaining"
+then  = "idle"
+[[connection.target.state]]
+is   = "suspended"
+when = "@.time >= 1576800000"
+[[connection.target.state]]
+is = "idle"
 "#,
         data = quoted(data),
         key = quoted(key_file),
