@@ -52,19 +52,21 @@ pub fn reason(outcome: Outcome, status: Option<u16>, detail: &str) -> String {
 }
 
 fn quoted(said: Option<&str>) -> String {
-    said.map(|s| format!(" It said: \u{201c}{s}\u{201d}.")).unwrap_or_default()
+    let stop = |s: &str| if s.ends_with(['.', '!', '?']) { "" } else { "." };
+    said.map(|s| format!(" It said: \u{201c}{s}{}\u{201d}", stop(s))).unwrap_or_default()
 }
 
 pub fn hold_started(conn: &Conn, hold: &Hold, now: &Now) -> String {
-    format!("{} {}", hold_sentence(conn, hold, now), "Nothing is requested until then.")
+    let sentence = hold_sentence(conn, hold, now);
+    format!("{sentence} Length from: {}.{}", hold.source, quoted(hold.said.as_deref()))
 }
 
-/// Why a credential is held, until when, and what the provider said.
+/// Why a credential is held and until when. What the provider said stands beside it, in a field of its own.
 pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now) -> String {
     let provider = &conn.spec.provider;
     let until = time_ahead(hold.until, now);
     let since = clock_time(hold.since.wall, now.wall());
-    let what = match hold.reason {
+    match hold.reason {
         HoldReason::RateLimited => format!("{provider} rate limited us at {since}; held until {until}."),
         HoldReason::Exhausted => {
             format!("{provider} refused at {since} and the long window is spent; held until {until}.")
@@ -74,8 +76,7 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now) -> String {
         }
         HoldReason::Overloaded => format!("{provider} asked us at {since} to wait; held until {until}."),
         HoldReason::Gone => format!("{provider} said at {since} that this is gone for good; asked again at {until}."),
-    };
-    format!("{what} ({}.){}", hold.source, quoted(hold.said.as_deref()))
+    }
 }
 
 pub fn hold_ended(conn: &Conn, hold: &Hold, now: &Now) -> String {
@@ -165,18 +166,17 @@ pub fn connection_sentence(s: &Standing, now: &Now) -> String {
 pub fn target_sentence(state: &TargetState, age: Option<Span>, connection: &str, word: State, now: &Now) -> String {
     let Some((as_of, age)) = state.as_of.zip(age) else {
         return match &state.trouble {
-            Some(t) => format!("No good answer yet: {}.{}", t.reason, quoted(t.said.as_deref())),
+            Some(t) => format!("No good answer yet: {}.", t.reason),
             None => connection.to_owned(),
         };
     };
     let seen = format!("Values of {}, {age} old.", clock_time(as_of.wall, now.wall()));
     match (&state.trouble, word) {
-        (_, State::Fresh) if state.trouble.is_none() => seen,
-        (Some(t), _) => {
-            let since = clock_time(t.since.wall, now.wall());
-            format!("{seen} Not renewed since {since}: {}.{}", t.reason, quoted(t.said.as_deref()))
-        }
+        (None, State::Fresh) => seen,
         (None, _) => format!("{seen} {connection}"),
+        (Some(t), _) => {
+            format!("{seen} Not renewed since {}: {}.", clock_time(t.since.wall, now.wall()), t.reason)
+        }
     }
 }
 

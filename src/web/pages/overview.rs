@@ -50,6 +50,8 @@ struct Card {
     provider: String,
     chip: Chip,
     sentence: Option<String>,
+    /// What the provider said, while it is held.
+    said: Option<String>,
     gauges: Vec<Gauge>,
     more_gauges: usize,
     next_poll: Option<Moment>,
@@ -140,6 +142,7 @@ fn card(face: &Face, visit: &Visit, connection: &ConnectionView, told: Option<&s
         chip: Chip::of(connection.state),
         sentence: (connection.state != Word::Fresh && told != Some(connection.name.as_str()))
             .then(|| connection.sentence.clone()),
+        said: connection.hold.as_ref().and_then(|h| h.said.clone()),
         gauges: connection.budget.iter().take(GAUGES).map(|b| gauge(face, b)).collect(),
         more_gauges: connection.budget.len().saturating_sub(GAUGES),
         next_poll: face.maybe(connection.poll.next_poll_at),
