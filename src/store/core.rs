@@ -16,15 +16,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Ticks that a pin is held: with a tick every 30 s a plain copy of the file that takes up to 120 s is whole.
-const PIN_TICKS: usize = 5;
-/// Growth of the file, since the oldest pin, at which the window is given up: pages that are pinned cannot be used again.
-const PIN_GROWTH: u64 = 64 << 20;
+const PIN_TICKS: u64 = 5;
+/// Pages that are pinned cannot be used again. So what is written while the oldest pin is held is bounded: under heavy
+/// writing the window becomes shorter, and a plain copy has to be as quick as that (or is refused when it is opened).
+const PIN_BYTES: u64 = 128 << 20;
 
 /// A read transaction that keeps the pages of its moment from being used again, so that whoever copies the file finds
 /// them.
 struct Pin {
     _txn: ReadTransaction,
-    bytes: u64,
+    tick: u64,
+    written: u64,
+}
+
+#[derive(Default)]
+struct Pins {
+    held: VecDeque<Pin>,
+    tick: u64,
 }
 
 pub(super) struct Core {
@@ -37,7 +45,7 @@ pub(super) struct Core {
     pub books: Mutex<Books>,
     writing: Mutex<Writing>,
     trouble: Mutex<Option<StoreError>>,
-    pins: Mutex<VecDeque<Pin>>,
+    pins: Mutex<Pins>,
     last_event: AtomicU64,
     stopping: AtomicBool,
     closed: AtomicBool,
@@ -206,7 +214,7 @@ impl Core {
 
     /// Lets go of the file and opens it again: an error stays with a redb database for good.
     pub fn reopen(&self) -> Result<(), StoreError> {
-        self.pins.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.pins().held.clear();
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         *live = None;
         let how = How { cache_bytes: self.options.cache_bytes, installation: None };
@@ -217,7 +225,7 @@ impl Core {
     }
 
     pub fn close(&self) -> Result<(), StoreError> {
-        self.pins.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.pins().held.clear();
         let live = self.live.write().unwrap_or_else(PoisonError::into_inner).take();
         let result = match live {
             Some(live) => live.db.close().map_err(|e| sentences::explain(&self.name, Doing::Closing, e)),
@@ -235,31 +243,48 @@ impl Core {
 
     // the pins
 
-    /// Pins this moment and lets the oldest go. Called at open and with every tick.
+    fn pins(&self) -> MutexGuard<'_, Pins> {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Pins this moment, and lets go of what is held long enough. Called at open and with every tick.
     pub fn pin(&self) {
-        if self.options.writer == super::Writer::Inline {
-            return;
-        }
-        let Ok(txn) = self.begin_read() else { return };
-        let bytes = self.file_bytes();
-        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
-        pins.push_back(Pin { _txn: txn, bytes });
-        while pins.len() > PIN_TICKS {
-            pins.pop_front();
+        self.pins().tick += 1;
+        self.pin_now();
+        let mut pins = self.pins();
+        let tick = pins.tick;
+        pins.held.retain(|pin| pin.tick + PIN_TICKS > tick);
+    }
+
+    /// Under heavy writing: closer pins, held for less. Called with every commit.
+    pub fn pin_by_bytes(&self) {
+        let written = self.written();
+        let newest = self.pins().held.back().map(|pin| pin.written);
+        if newest.is_some_and(|at| written > at + PIN_BYTES / 4) {
+            self.pin_now();
+            let mut pins = self.pins();
+            while pins.held.len() > 1 && pins.held.front().is_some_and(|pin| written > pin.written + PIN_BYTES) {
+                pins.held.pop_front();
+            }
         }
     }
 
-    /// Gives up the window for plain copies when keeping it makes the file grow too much.
-    pub fn unpin_if_grown(&self) {
-        let bytes = self.file_bytes();
-        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
-        let grown =
-            pins.front().is_some_and(|oldest| bytes > oldest.bytes.saturating_add(PIN_GROWTH.max(oldest.bytes / 2)));
-        if grown {
-            pins.clear();
-            drop(pins);
-            self.pin();
+    /// The simulator's writer has no pins: nobody copies its disk, and its runs must not depend on time.
+    fn pin_now(&self) {
+        if self.options.writer == super::Writer::Inline {
+            return;
         }
+        let written = self.written();
+        if let Ok(txn) = self.begin_read() {
+            let mut pins = self.pins();
+            let tick = pins.tick;
+            pins.held.push_back(Pin { _txn: txn, tick, written });
+        }
+    }
+
+    fn written(&self) -> u64 {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().map_or(0, |l| l.written.load(Ordering::Relaxed))
     }
 }
 

@@ -10,6 +10,7 @@ use std::ops::Bound;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const CHUNK: usize = 1 << 20;
 
@@ -115,9 +116,24 @@ fn write_unless_zero(to: &File, bytes: &[u8], at: u64) -> io::Result<()> {
 /// A disk that is lent to redb, so that it can be opened again after a failure, measured and copied.
 #[derive(Debug)]
 pub(super) struct Lent {
-    pub disk: Arc<dyn StorageBackend>,
-    /// Whether the end of the database is the end of the disk.
-    pub closes: bool,
+    disk: Arc<dyn StorageBackend>,
+    /// Bytes written since it was opened.
+    pub written: Arc<AtomicU64>,
+    end: End,
+}
+
+/// What becomes of a disk when the database on it is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Closes,
+    /// It may be opened again.
+    Stays,
+}
+
+impl Lent {
+    pub fn new(disk: Arc<dyn StorageBackend>, end: End) -> Lent {
+        Lent { disk, written: Arc::default(), end }
+    }
 }
 
 impl StorageBackend for Lent {
@@ -134,10 +150,11 @@ impl StorageBackend for Lent {
         self.disk.sync_data()
     }
     fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
+        self.written.fetch_add(data.len() as u64, Ordering::Relaxed);
         self.disk.write(offset, data)
     }
     fn close(&self) -> Result<(), io::Error> {
-        if self.closes { self.disk.close() } else { Ok(()) }
+        if self.end == End::Closes { self.disk.close() } else { Ok(()) }
     }
     fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
         self.disk.try_lock_range(start, end)

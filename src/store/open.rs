@@ -2,7 +2,7 @@
 //! that it cannot read. Must not know what the rows mean.
 
 use super::StoreError;
-use super::files::{self, Lent, Scratch};
+use super::files::{self, End, Lent, Scratch};
 use super::header::{self, Header};
 use super::migrate::{self, Fresh};
 use super::sentences::{self, Doing};
@@ -15,6 +15,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A cleanly closed file is trusted by redb, and a damaged one then panics or lies. So every page is checked at open as
 /// long as that takes a moment: about 0.2 s here for 200 MB, some seconds on a slow card. A larger file (a million items)
@@ -40,6 +41,8 @@ impl fmt::Display for Place {
 pub(super) struct Live {
     pub db: Database,
     pub disk: Arc<dyn StorageBackend>,
+    /// Bytes written since it was opened.
+    pub written: Arc<AtomicU64>,
 }
 
 /// What opening found.
@@ -77,13 +80,13 @@ fn open_file(path: &Path, how: How) -> Result<Found, StoreError> {
         Err(e) => return Err(sentences::explain_io(&name, Doing::Opening, &e)),
     };
     let disk = file_disk(path, &name)?;
-    let unclean = prepare(&name, &*disk)?;
-    if !unclean {
+    let state = prepare(&name, &*disk)?;
+    if state == Closed::Cleanly {
         // With a descriptor of its own, so that its locks end with it.
-        refuse_newer(&name, Lent { disk: file_disk(path, &name)?, closes: true })?;
+        refuse_newer(&name, Lent::new(file_disk(path, &name)?, End::Closes))?;
     }
-    let live = open_disk(&name, disk, how, None, unclean, true)?;
-    Ok(Found { live, created, repaired: unclean.then(|| sentences::repaired(&name)) })
+    let live = open_disk(&name, disk, how, None, state, End::Closes)?;
+    Ok(Found { live, created, repaired: state.sentence(&name) })
 }
 
 fn file_disk(path: &Path, name: &str) -> Result<Arc<dyn StorageBackend>, StoreError> {
@@ -103,7 +106,7 @@ fn create_file(path: &Path, name: &str, installation: [u8; 32]) -> Result<bool, 
     let part = Scratch(files::beside(path, "new"));
     let file = files::create_private(&part.0).map_err(failed)?;
     let disk = FileBackend::new(file).map_err(|e| sentences::explain(name, Doing::Opening, e))?;
-    let db = start(name, Arc::new(disk), 1 << 20, true, false)?;
+    let db = start(name, Lent::new(Arc::new(disk), End::Closes), 1 << 20, Pages::Trusted)?;
     migrate::run(name, &db, Some(&Fresh { installation }))?;
     db.close().map_err(|e| sentences::explain(name, Doing::Closing, e))?;
     match files::publish(&part.0, path) {
@@ -119,20 +122,22 @@ fn open_backend(disk: Arc<dyn StorageBackend>, how: How) -> Result<Found, StoreE
     let length = disk.len().map_err(failed)?;
     let born = length > 0 && look(name, &*disk)?.0 != Header::Unborn;
     if born {
-        let unclean = prepare(name, &*disk)?;
-        if !unclean {
-            refuse_newer(name, Lent { disk: Arc::clone(&disk), closes: false })?;
+        let state = prepare(name, &*disk)?;
+        if state == Closed::Cleanly {
+            refuse_newer(name, Lent::new(Arc::clone(&disk), End::Stays))?;
         }
         let fresh = how.installation.map(|installation| Fresh { installation });
-        let live = open_disk(name, disk, how, fresh.as_ref(), unclean, false)?;
-        return Ok(Found { live, created: false, repaired: unclean.then(|| sentences::repaired(name)) });
+        let live = open_disk(name, disk, how, fresh.as_ref(), state, End::Stays)?;
+        return Ok(Found { live, created: false, repaired: state.sentence(name) });
     }
     let Some(installation) = how.installation else { return Err(sentences::empty(name)) };
     // The magic is the last thing that redb writes when it creates a file: without it nothing was ever in there.
     disk.set_len(0).map_err(failed)?;
-    let db = start(name, Arc::clone(&disk), how.cache_bytes, false, false)?;
+    let lent = Lent::new(Arc::clone(&disk), End::Stays);
+    let written = Arc::clone(&lent.written);
+    let db = start(name, lent, how.cache_bytes, Pages::Trusted)?;
     migrate::run(name, &db, Some(&Fresh { installation }))?;
-    Ok(Found { live: Live { db, disk }, created: true, repaired: None })
+    Ok(Found { live: Live { db, disk, written }, created: true, repaired: None })
 }
 
 fn open_disk(
@@ -140,27 +145,44 @@ fn open_disk(
     disk: Arc<dyn StorageBackend>,
     how: How,
     fresh: Option<&Fresh>,
-    unclean: bool,
-    closes: bool,
+    state: Closed,
+    end: End,
 ) -> Result<Live, StoreError> {
     let length = disk.len().map_err(|e| sentences::explain_io(name, Doing::Opening, &e))?;
-    let db = start(name, Arc::clone(&disk), how.cache_bytes, closes, unclean || length < CHECK_BELOW)?;
+    let trusted = state == Closed::Cleanly && length >= CHECK_BELOW;
+    let lent = Lent::new(Arc::clone(&disk), end);
+    let written = Arc::clone(&lent.written);
+    let db = start(name, lent, how.cache_bytes, if trusted { Pages::Trusted } else { Pages::Checked })?;
     migrate::run(name, &db, fresh)?;
-    Ok(Live { db, disk })
+    Ok(Live { db, disk, written })
+}
+
+/// Whether redb takes the pages of a closed file as they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pages {
+    Checked,
+    Trusted,
+}
+
+/// How the last run left the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    Cleanly,
+    NotAtAll,
+}
+
+impl Closed {
+    fn sentence(self, name: &str) -> Option<String> {
+        (self == Closed::NotAtAll).then(|| sentences::repaired(name))
+    }
 }
 
 /// redb itself; a damaged file can make it panic, which is told like any other damage.
-fn start(
-    name: &str,
-    disk: Arc<dyn StorageBackend>,
-    cache: usize,
-    closes: bool,
-    check: bool,
-) -> Result<Database, StoreError> {
+fn start(name: &str, lent: Lent, cache: usize, pages: Pages) -> Result<Database, StoreError> {
     guarded(name, || {
         let mut builder = Database::builder();
-        builder.set_cache_size(cache).set_check_integrity_on_open(check);
-        builder.create_with_backend(Lent { disk, closes }).map_err(|e| sentences::explain(name, Doing::Opening, e))
+        builder.set_cache_size(cache).set_check_integrity_on_open(pages == Pages::Checked);
+        builder.create_with_backend(lent).map_err(|e| sentences::explain(name, Doing::Opening, e))
     })
 }
 
@@ -190,8 +212,8 @@ fn refuse_newer(name: &str, lent: Lent) -> Result<(), StoreError> {
 const EVERYTHING: (Bound<u64>, Bound<u64>) = (Bound::Unbounded, Bound::Unbounded);
 
 /// Looks at the header and makes an unclean file readable, under the lock of the whole file: the header of a file that
-/// another process has open looks just like that of a crashed one. `true`: it was not closed.
-fn prepare(name: &str, disk: &dyn StorageBackend) -> Result<bool, StoreError> {
+/// another process has open looks just like that of a crashed one.
+fn prepare(name: &str, disk: &dyn StorageBackend) -> Result<Closed, StoreError> {
     let locked = match disk.try_lock_range(EVERYTHING.0, EVERYTHING.1) {
         Ok(true) => true,
         Ok(false) => return Err(sentences::locked(name)),
@@ -206,7 +228,7 @@ fn prepare(name: &str, disk: &dyn StorageBackend) -> Result<bool, StoreError> {
     result
 }
 
-fn prepare_locked(name: &str, disk: &dyn StorageBackend) -> Result<bool, StoreError> {
+fn prepare_locked(name: &str, disk: &dyn StorageBackend) -> Result<Closed, StoreError> {
     let (found, mut bytes) = look(name, disk)?;
     match found {
         Header::Foreign | Header::Unborn => Err(sentences::foreign(name)),
@@ -214,10 +236,10 @@ fn prepare_locked(name: &str, disk: &dyn StorageBackend) -> Result<bool, StoreEr
         Header::Format(format) => {
             Err(sentences::explain(name, Doing::Opening, redb::DatabaseError::UpgradeRequired(format)))
         }
-        Header::Clean => Ok(false),
+        Header::Clean => Ok(Closed::Cleanly),
         Header::Unclean if header::prepare_unclean(&mut bytes) => {
             write_header(disk, &bytes).map_err(|e| sentences::explain_io(name, Doing::Writing, &e))?;
-            Ok(true)
+            Ok(Closed::NotAtAll)
         }
         Header::Unclean => Err(sentences::corrupt(name, "both of its commit records are broken")),
     }

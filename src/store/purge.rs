@@ -15,7 +15,7 @@ const KEEP_CHARGES: Span = Span::from_secs(40 * 86_400);
 /// Events that stay.
 const KEEP_EVENTS: u64 = 100_000;
 /// The purge rides on every so many commits, or after so many charges, and takes so many rows at most: more than came.
-pub(super) const COMMITS: u32 = 64;
+const COMMITS: u32 = 64;
 const CHARGES: u64 = 2048;
 const ROWS: usize = 4096;
 

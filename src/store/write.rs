@@ -3,7 +3,6 @@
 
 use super::books::{self, Account};
 use super::core::Core;
-use super::purge;
 use super::read::{Snapshot, numbered};
 use super::records;
 use super::rows::{Row, Rows};
@@ -124,9 +123,7 @@ impl Writing {
         core.set_trouble(None);
         self.staged.clear();
         self.lazy_waits = false;
-        if self.commits.is_multiple_of(purge::COMMITS) {
-            core.unpin_if_grown();
-        }
+        core.pin_by_bytes();
         Ok(())
     }
 
