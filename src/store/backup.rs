@@ -4,7 +4,7 @@
 use super::StoreError;
 use super::core::Core;
 use super::files::{self, Scratch, Source};
-use super::open::{self, How, Place};
+use super::open::{self, Check, How, Place};
 use super::read::Snapshot;
 use super::sentences::{self, Doing};
 use super::survey::{self, Contents};
@@ -35,10 +35,10 @@ pub(super) fn backup(core: &Core, destination: &Path) -> Result<String, StoreErr
     let file = files::create_private(&part.0).map_err(failed)?;
     // The pin comes first: it keeps every page of this moment, and of all that follow, where the copy will look for it.
     let pin = core.begin_read()?;
-    let bytes = files::copy(&core.disk()?, &file).map_err(failed)?;
+    files::copy(&core.disk()?, &file).map_err(failed)?;
     drop(pin);
-    drop(file);
     let found = check(&part.0, &name)?;
+    let bytes = file.length().map_err(failed)?;
     files::publish(&part.0, destination).map_err(failed)?;
     Ok(format!("{name} is a whole backup of {}: {}", size(bytes), found.sentence()))
 }
@@ -79,13 +79,8 @@ fn check(copy: &Path, name: &str) -> Result<Contents, StoreError> {
 
 fn check_at(copy: &Path) -> Result<Contents, StoreError> {
     let name = copy.display().to_string();
-    let found = open::open(&Place::File(copy.to_owned()), How { cache_bytes: CHECK_CACHE, installation: None })?;
-    let mut db = found.live.db;
-    let whole =
-        open::guarded(&name, || db.check_integrity().map_err(|e| sentences::explain(&name, Doing::Reading, e)))?;
-    if !whole {
-        return Err(sentences::corrupt(&name, "redb repaired something that it should not have had to"));
-    }
+    let how = How { cache_bytes: CHECK_CACHE, installation: None, check: Check::All };
+    let db = open::open(&Place::File(copy.to_owned()), how)?.live.db;
     let contents = open::guarded(&name, || {
         let txn = db.begin_read().map_err(|e| sentences::explain(&name, Doing::Reading, e))?;
         survey::contents(&Snapshot::new(&name, txn, Arc::default()))

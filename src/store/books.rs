@@ -136,6 +136,18 @@ fn lost(charge: &Charge) -> Resolution {
     }
 }
 
+/// How a charge ends whose permit nobody ever had: the provider provably never saw the request.
+pub(super) fn unsent(charge: &Charge, rule: &str) -> Resolution {
+    Resolution {
+        at: charge.reserved_at,
+        settlement: Settlement::Voided,
+        outcome: Outcome::Unreachable,
+        status: None,
+        rule: rule.to_owned(),
+        said: None,
+    }
+}
+
 /// After a failed write a hold may stand in memory that the file does not have. It stays: a hold only slows.
 pub(super) fn longer(a: Option<Hold>, b: Option<Hold>) -> Option<Hold> {
     match (a, b) {

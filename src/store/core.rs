@@ -2,7 +2,7 @@
 //! snapshot and how to write rows; must not know what is written or when.
 
 use super::books::Books;
-use super::open::{self, How, Live, Place};
+use super::open::{self, Check, How, Live, Place};
 use super::read::Snapshot;
 use super::rows::{Part, Rows};
 use super::sentences::{self, Doing};
@@ -217,7 +217,7 @@ impl Core {
         self.pins().held.clear();
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         *live = None;
-        let how = How { cache_bytes: self.options.cache_bytes, installation: None };
+        let how = How { cache_bytes: self.options.cache_bytes, installation: None, check: Check::Small };
         *live = Some(open::open(&self.place, how)?.live);
         drop(live);
         self.pin();

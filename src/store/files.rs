@@ -74,16 +74,16 @@ impl Source for File {
 
 impl Source for Arc<dyn StorageBackend> {
     fn length(&self) -> io::Result<u64> {
-        StorageBackend::len(&**self).map_err(io::Error::from)
+        StorageBackend::len(&**self)
     }
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        StorageBackend::read(&**self, offset, out).map_err(io::Error::from)
+        StorageBackend::read(&**self, offset, out)
     }
 }
 
 /// Copies header first, front to back, which is what makes a copy of a live file whole. The length is taken after the
 /// header: whatever the header names was in the file by then. What is all zero stays a hole.
-pub(super) fn copy(source: &impl Source, to: &File) -> io::Result<u64> {
+pub(super) fn copy(source: &impl Source, to: &File) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     let first = usize::try_from(source.length()?).unwrap_or(CHUNK).min(CHUNK);
     source.read(0, &mut buffer[..first])?;
@@ -105,8 +105,7 @@ pub(super) fn copy(source: &impl Source, to: &File) -> io::Result<u64> {
         }
         at += n as u64;
     }
-    to.set_len(end.max(first as u64))?;
-    Ok(end)
+    to.set_len(end.max(first as u64))
 }
 
 fn write_unless_zero(to: &File, bytes: &[u8], at: u64) -> io::Result<()> {

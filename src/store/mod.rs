@@ -8,6 +8,7 @@ mod backup;
 mod books;
 mod codec;
 mod core;
+mod create;
 mod files;
 mod header;
 mod migrate;
@@ -28,7 +29,7 @@ mod write;
 pub use backup::verify;
 
 use self::core::Core;
-use self::open::{How, Place};
+use self::open::{Check, How, Place};
 use self::queue::Queue;
 use self::read::Snapshot;
 use self::sentences::Doing;
@@ -184,7 +185,7 @@ impl Store {
 
     fn start(place: Place, options: Options) -> Result<(Store, Opening), StoreError> {
         let installation = new_installation(options.writer)?;
-        let how = How { cache_bytes: options.cache_bytes, installation: Some(installation) };
+        let how = How { cache_bytes: options.cache_bytes, installation: Some(installation), check: Check::Small };
         let found = open::open(&place, how)?;
         let name = place.to_string();
         let (opening, writing) = {

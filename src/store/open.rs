@@ -58,6 +58,15 @@ pub(super) struct How {
     pub cache_bytes: usize,
     /// Key of a new installation; `None`: there must be a file already.
     pub installation: Option<[u8; 32]>,
+    pub check: Check,
+}
+
+/// Which closed files have their pages checked. One that was not closed always has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    /// Below [`CHECK_BELOW`].
+    Small,
+    All,
 }
 
 pub(super) fn open(place: &Place, how: How) -> Result<Found, StoreError> {
@@ -149,7 +158,7 @@ fn open_disk(
     end: End,
 ) -> Result<Live, StoreError> {
     let length = disk.len().map_err(|e| sentences::explain_io(name, Doing::Opening, &e))?;
-    let trusted = state == Closed::Cleanly && length >= CHECK_BELOW;
+    let trusted = how.check == Check::Small && state == Closed::Cleanly && length >= CHECK_BELOW;
     let lent = Lent::new(Arc::clone(&disk), end);
     let written = Arc::clone(&lent.written);
     let db = start(name, lent, how.cache_bytes, if trusted { Pages::Trusted } else { Pages::Checked })?;

@@ -1,9 +1,9 @@
 //! The writer's thread and the thread that tells it that time passes. Started with the store, ended with it. Knows
 //! threads and queues; must not know what is written. Reads no clock: it only sleeps.
 
-use super::StoreError;
 use super::core::Core;
 use super::work::{Reply, Work};
+use super::{LAZY_MAX, StoreError};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -14,8 +14,8 @@ use tokio::sync::{mpsc, oneshot};
 const ROOM: usize = 4096;
 /// Work that one commit takes at most.
 const BATCH: usize = 1024;
-/// Between ticks. Lazy rows wait for two at most: `LAZY_MAX`.
-const TICK: Duration = Duration::from_secs(30);
+/// Between ticks. Lazy rows wait for two at most.
+const TICK: Duration = Duration::from_millis(LAZY_MAX.0 / 2);
 
 /// The way to the writer, and the end of its thread.
 pub(super) struct Queue {

@@ -109,6 +109,10 @@ impl Work {
 }
 
 /// An answer that waits for the disk.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are permits, and there are at most as many as a batch has work"
+)]
 pub(super) enum Ack {
     Permit(Reserved, Reply<Admitted>),
     Events(Vec<Event>, Reply<Vec<Event>>),
@@ -118,15 +122,19 @@ pub(super) enum Ack {
 }
 
 impl Ack {
-    /// After the commit, and only then: this is where a permit comes from.
-    pub fn confirm(self) {
+    /// After the commit, and only then: this is where a permit comes from. Hands back a permit that nobody waited for any
+    /// more.
+    pub fn confirm(self) -> Option<Permit> {
         match self {
-            Ack::Permit(reserved, reply) => drop(reply.send(Ok(Ok(reserved.durable())))),
+            Ack::Permit(reserved, reply) => {
+                return reply.send(Ok(Ok(reserved.durable()))).err().and_then(|back| back.ok()?.ok());
+            }
             Ack::Events(events, reply) => drop(reply.send(Ok(events))),
             Ack::Job(created, reply) => drop(reply.send(Ok(*created))),
             Ack::Token(token, reply) => drop(reply.send(Ok(*token))),
             Ack::Flush(reply) => drop(reply.send(Ok(()))),
         }
+        None
     }
     pub fn refuse(self, error: &StoreError) {
         match self {

@@ -3,21 +3,19 @@
 
 use super::books::{self, Account};
 use super::core::Core;
-use super::read::{Snapshot, numbered};
+use super::read::Snapshot;
 use super::records;
 use super::rows::{Row, Rows};
 use super::sentences;
 use super::tables::{self, Table};
 use super::work::{Ack, Prepared, Reply, Work, rows_of, written};
-use super::{Admission, Lane, StoreError, TokenRecord};
-use crate::domain::charge::{Charge, Resolution, Settlement};
+use super::{Admission, Lane, StoreError};
+use crate::domain::charge::Charge;
 use crate::domain::event::{Event, NewEvent};
-use crate::domain::ids::{ChargeId, CredentialId, EventId, JobId};
-use crate::domain::job::Job;
+use crate::domain::ids::{ChargeId, CredentialId, EventId};
 use crate::domain::limit::Limit;
-use crate::domain::outcome::Outcome;
 use crate::domain::time::Now;
-use crate::rules::budget::Reserved;
+use crate::rules::budget::{Permit, Reserved};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// More lazy rows than this are written without waiting for a reason.
@@ -26,9 +24,9 @@ const LAZY_ROWS: usize = 8192;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub charge: u64,
-    job: u64,
+    pub job: u64,
     pub event: u64,
-    token: u64,
+    pub token: u64,
 }
 
 impl Numbers {
@@ -92,7 +90,7 @@ impl Writing {
             )))
         });
         match result {
-            Ok(()) => acks.into_iter().for_each(Ack::confirm),
+            Ok(()) => acks.into_iter().filter_map(Ack::confirm).for_each(|permit| self.take_back(core, &permit)),
             Err(error) => {
                 acks.into_iter().for_each(|ack| ack.refuse(&error));
                 batch.drain(..).for_each(|work| work.refuse(&error));
@@ -240,19 +238,22 @@ impl Writing {
         Ok(())
     }
 
-    /// A reservation that never left this function.
+    /// A reservation that never left this room.
     fn give_back(&self, core: &Core, reserved: &Reserved) {
         let charge = reserved.charge();
-        let resolution = Resolution {
-            at: charge.reserved_at,
-            settlement: Settlement::Voided,
-            outcome: Outcome::Unreachable,
-            status: None,
-            rule: "not written".to_owned(),
-            said: None,
-        };
         if let Some(account) = core.books().get_mut(&charge.credential) {
-            account.ledger.resolve(charge.id, &resolution);
+            account.ledger.resolve(charge.id, &books::unsent(charge, "not written"));
+        }
+    }
+
+    /// A permit whose asker went away while the disk was busy: nobody has it, so nothing was sent with it.
+    fn take_back(&mut self, core: &Core, permit: &Permit) {
+        let charge = permit.charge();
+        let resolve = Some((charge.credential, charge.id, books::unsent(charge, "nobody waited for the permit")));
+        let unsent = Prepared { resolve, hold: None, rows: Vec::new(), events: Vec::new(), lane: Lane::Lazy };
+        if let Err(error) = self.take_in(core, unsent) {
+            // It counts until its deadline then, which is safe.
+            tracing::warn!(charge = charge.id.0, "a permit that nobody waited for was not given back: {error}");
         }
     }
 
@@ -302,7 +303,7 @@ impl Writing {
     }
 
     /// The rows and the events with their numbers; the numbers are not taken yet.
-    fn number_events(&self, events: Vec<NewEvent>) -> Result<(Vec<Row>, Vec<Event>), StoreError> {
+    pub(super) fn number_events(&self, events: Vec<NewEvent>) -> Result<(Vec<Row>, Vec<Event>), StoreError> {
         let numbered = events.into_iter().zip(self.next.event..);
         let events: Vec<_> = numbered.map(|(body, id)| Event { id: EventId(id), body }).collect();
         let row = |e: &Event| {
@@ -312,42 +313,12 @@ impl Writing {
         Ok((events.iter().map(row).collect::<Result<_, StoreError>>()?, events))
     }
 
-    fn create_job(&mut self, core: &Core, mut job: Job, event: &NewEvent) -> Result<super::work::Created, StoreError> {
-        let key = job.idempotency_key.as_ref().map(|key| tables::job_key(&job.connection, key));
-        if let Some(key) = &key
-            && let Some(id) = self.look_up(core, Table::JobKeys, key, numbered)?
-        {
-            let there = self.look_up(core, Table::Jobs, &tables::number(id), |bytes| records::job_of(id, bytes))?;
-            return match there {
-                Some(there) => Ok((there, false, Vec::new())),
-                None => Err(sentences::corrupt(core.name(), &format!("job {id} is missing"))),
-            };
-        }
-        job.id = JobId(self.next.job);
-        let mut rows = rows_of(&[super::Write::Job(job.clone())])?;
-        rows.extend(key.map(|key| Row::put(Table::JobKeys, key, tables::number(job.id.0).to_vec())));
-        let (event_rows, events) = self.number_events(vec![event.clone()])?;
-        rows.extend(event_rows);
-        self.next.job += 1;
-        self.next.event += 1;
-        rows.into_iter().for_each(|row| self.staged.set(row));
-        Ok((job, true, events))
-    }
-
-    fn create_token(&mut self, mut token: TokenRecord) -> Result<TokenRecord, StoreError> {
-        token.id = self.next.token;
-        let rows = rows_of(&[super::Write::Token(token.clone())])?;
-        self.next.token += 1;
-        rows.into_iter().for_each(|row| self.staged.set(row));
-        Ok(token)
-    }
-
     fn charge(&self, core: &Core, id: ChargeId) -> Result<Option<Charge>, StoreError> {
         self.look_up(core, Table::Charges, &tables::number(id.0), |bytes| records::charge_of(id.0, bytes))
     }
 
     /// A row as this batch will leave it.
-    fn look_up<T>(
+    pub(super) fn look_up<T>(
         &self,
         core: &Core,
         table: Table,

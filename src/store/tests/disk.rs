@@ -82,10 +82,6 @@ impl Disk {
         let image = Image { now: bytes.clone(), synced: bytes, ..Image::default() };
         Disk(Arc::new((Mutex::new(image), Condvar::new())))
     }
-
-    pub fn bytes(&self) -> Vec<u8> {
-        self.image().now.clone()
-    }
 }
 
 impl StorageBackend for Disk {

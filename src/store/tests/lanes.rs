@@ -58,6 +58,17 @@ async fn without_a_budget_nothing_is_admitted() {
     assert!(store.usage(KEY, &at(1), &[]).is_empty());
 }
 
+/// The asker goes away while the disk is busy: the permit reaches nobody, so the unit is free again.
+#[test]
+fn a_permit_that_nobody_waits_for_is_given_back() {
+    let store = on(&Disk::default(), 1, &at(0));
+    let (reply, _) = tokio::sync::oneshot::channel();
+    store.core().writing().run(store.core(), &mut vec![Work::Admit(admission(&at(10)), reply)]);
+    assert_eq!(used(&store, &at(10)), 0);
+    let charge = store.charges(&yard(), None, 9).unwrap().remove(0);
+    assert_eq!(charge.resolution.unwrap().settlement, Settlement::Voided);
+}
+
 #[tokio::test]
 async fn what_rides_with_an_admission_is_there_with_it() {
     let disk = Disk::default();
