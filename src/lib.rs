@@ -1,4 +1,88 @@
+//! Larder owns the credential of a rate-limited API and is its only caller. It polls what the quota can afford, keeps the last good
+//! answer and the history of every item in one file, and serves every local reader from that shelf, with an honest age.
+//!
+//! This page is the architecture: a map, the laws, and three walks through the house.
+//!
+//! # The map
+//!
+//! ```text
+//! main.rs      parse, and hand over
+//! app.rs       boot and stop on one screen: settings, store, clock, door, engine, web
+//! clock.rs     the only file that reads a clock: a steady timeline that survives restarts, and the wall
+//! cli/         the commands; talk to a running appliance through its socket, else open the file
+//! web/         pages, JSON API, events, metrics; the only room that knows axum and askama
+//! engine/      the shell: the one fetch path, poller, jobs, events; the read models that every surface renders
+//! store/       one redb file, one writer, snapshot readers; the only room that knows redb
+//! upstream/    the door: send(Permit, Request) -> Reply; the only room that knows reqwest and the secrets
+//! config/      larder.toml, recipes and environment become validated settings
+//! recipes/     what is known about providers, as data: TOML, embedded
+//! rules/       pure decisions: budget, schedule, breaker, classify, extract, reconcile, freshness, plan
+//! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
+//! demo/        simulated providers on loopback, for `larder demo` and the tests
+//! ```
+//!
+//! Rooms know only what stands below them: main > app > cli, web > engine > store, upstream > rules > domain. `config` stands on `rules`,
+//! `clock` and `demo` on `domain`. `tests/architecture.rs` reads the sources and holds this, and the rest of the house rules with it.
+//!
+//! # The laws
+//!
+//! 1. **Never over.** In no window of any declared limit does the provider count more requests than the limit: under concurrency, kill -9,
+//!    restarts, clock steps, slow networks. A request is charged durably before it is sent; a lost answer stays charged; a unit comes
+//!    free `window` after its answer *arrived*. Lives in [`rules::budget`] and in the order of the writes in [`store`].
+//! 2. **One door.** Nothing reaches the network without a [`rules::budget::Permit`]. Only the budget mints one, only the store lets it out,
+//!    only [`upstream::Door`] consumes it, and it cannot be copied.
+//! 3. **Readers never wait for the provider and never spend** unless they ask for a refresh that the budget funds. All of
+//!    [`engine::appliance::Appliance`] but `refresh` and `command` answers from the shelf.
+//! 4. **Only a classified, complete, good answer replaces the last good answer.** [`domain::outcome::Outcome::is_good`] is the gate.
+//! 5. **Age is never hidden.** Every surface renders from [`engine::view`], where the age is; [`rules::freshness`] gives the one word.
+//! 6. **A restart costs no request and forgets nothing.** Holds, ledgers, schedules, fingerprints and generations are in the file.
+//! 7. **History is a system of record.** [`domain::item::HistoryEntry`] rows are only ever appended.
+//! 8. **Backoff only slows.** [`rules::schedule`] waits for the greater of interval and backoff, counted from the last attempt.
+//!
+//! # A poll
+//!
+//! 1. The poller sleeps on the clock until a connection's `next_poll_at`. Is it enabled, does [`rules::breaker`] allow it? Then each target
+//!    that is due is handed to the fetch path.
+//! 2. **Admit, write 1.** [`store::Store::admit`] takes an [`store::Admission`]: who asks, for which endpoint, at what cost. The writer thread
+//!    asks the [`rules::budget::Ledger`] of the credential, which decides all limits and the hold together. A refusal says until when
+//!    ([`rules::budget::Refusal::NotUntil`]) and becomes the next due time. A reservation becomes a row, in one transaction with the
+//!    connection's new schedule (the attempt is stamped *before* the call); after the fsync, and not before, it comes back as a `Permit`.
+//!    Callers that wait together share one commit.
+//! 3. **Send.** The door consumes the permit and always returns a [`domain::reply::Reply`]: an answer with its moment of arrival, or why there is
+//!    none. Whatever cannot be written to the socket before `send_by` is not sent.
+//! 4. **Decide.** [`rules::classify`] names the outcome, in one closed word, with the provider's own words and the longest credible wait.
+//!    If it is data, [`rules::extract`] reads the items and anchors every offset to the arrival, and [`rules::reconcile`] compares them
+//!    with the shelf: what appeared, changed, was removed; whether the generation grows.
+//! 5. **Commit, write 2.** One [`store::Commit`] resolves the charge together with all that was learned: target, items, history, hold, schedule,
+//!    events. If something changed it waits for the disk. If nothing did it goes through [`store::Lane::Lazy`] and rides on the next charge:
+//!    an unchanged poll costs one fsync, not two.
+//! 6. **Publish, serve.** Subscribers get the events that `commit` returned, and no others. Readers see the new answer because they read the store.
+//!
+//! # A refresh
+//!
+//! Somebody presses the button, or a command was accepted and asks for a look afterwards. [`engine::appliance::Appliance::refresh`] first asks whether
+//! it is worth a request: an answer younger than `refresh_min_age` is handed back as it is, and a fetch that is already on its way is
+//! joined. Then it walks the poll's path from step 2 as [`domain::ids::Caller::Refresh`], which may take the units that the limits `keep` for it:
+//! with five requests in five minutes and one kept, the poller can never take the fifth. If the budget says no, the reader has the
+//! refusal at once as [`engine::view::Denied::NotYet`], with the moment at which it would be yes; it does not queue. The poller's schedule
+//! is not touched: a refresh makes no loop faster.
+//!
+//! # A crash between the two writes
+//!
+//! The process is killed after the charge was durable and before the answer was. The file then holds a charge without a resolution, and the
+//! schedule that was written with it.
+//!
+//! 1. [`store::Store::open`] repairs and checks the file, and says so in its [`store::Opening`]. The clock goes on from its stored mark: the steady
+//!    timeline does not go back, and the length of the darkness is measured where it can be.
+//! 2. The ledger is rebuilt from the charges that a limit may still count ([`rules::budget::Ledger::horizon`]). The pending one is taken as sent: it is
+//!    in flight until its deadline, and posted from there, so that its unit is free `window` after the latest moment at which the provider
+//!    could have answered. Found so, it is resolved as [`domain::outcome::Outcome::Lost`].
+//! 3. The schedule knows the attempt, so the poll is not repeated: the next one is due when it would have been.
+//! 4. A job that was being sent is [`domain::job::JobState::Unknown`], and is not sent again where its command says `retry = "never"`.
+//! 5. Readers have the last good answer throughout, with its true age. A lazy write that the crash took was only ever something whose absence
+//!    is safe: a missing resolution makes the ledger stricter, a missing sighting makes an answer look older.
 #![forbid(unsafe_code)]
+
 pub mod app;
 pub mod cli;
 pub mod clock;
