@@ -9,6 +9,8 @@ mod laws;
 mod planted;
 #[path = "architecture/reading.rs"]
 mod reading;
+#[path = "architecture/visitor.rs"]
+mod visitor;
 
 use reading::Tree;
 use std::path::Path;

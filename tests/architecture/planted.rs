@@ -72,6 +72,9 @@ fn a_room_that_looks_up_is_caught() {
 fn a_test_module_in_its_own_file_is_known_as_one() {
     let files = [
         ("src/rules/budget/mod.rs", "#[cfg(test)] mod tests; mod pace;"),
+        ("src/rules/budget/tests/deep.rs", "use crate::store::Store;"),
+        ("src/rules/plan.rs", "#[cfg(test)] #[path = \"plan_tests.rs\"] mod tests;"),
+        ("src/rules/plan_tests.rs", "use crate::store::Store;"),
         ("src/rules/budget/tests.rs", "use crate::store::Store;"),
         ("src/rules/budget/pace.rs", "use crate::store::Store;"),
     ];
@@ -282,6 +285,7 @@ fn a_panic_in_waiting_is_caught() {
     for text in [
         "fn f() { x.unwrap_or(1); x.unwrap_or_else(PoisonError::into_inner); }",
         "#[cfg(test)] mod tests { fn f() { x.unwrap(); } }",
+        "const N: NonZeroU32 = NonZeroU32::new(5).unwrap();",
         "// x.unwrap()\nfn f() { \"x.unwrap()\"; }",
         "#[expect(dead_code)] fn f() {}",
     ] {
