@@ -93,7 +93,7 @@ fn mentions(tree: &Tree) -> impl Iterator<Item = (&Source, &Mention)> {
     tree.sources.iter().flat_map(|s| s.mentions.iter().map(move |m| (s, m))).filter(|(_, m)| !m.place.test)
 }
 
-fn words<'a>(tree: &'a Tree, of: fn(&Source) -> &Vec<Word>) -> impl Iterator<Item = (&'a Source, &'a Word)> {
+fn words(tree: &Tree, of: fn(&Source) -> &Vec<Word>) -> impl Iterator<Item = (&Source, &Word)> {
     tree.sources.iter().flat_map(move |s| of(s).iter().map(move |w| (s, w)))
 }
 
