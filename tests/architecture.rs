@@ -59,7 +59,7 @@ fn the_directions_have_no_circle() {
 }
 
 #[test]
-fn only_the_fetch_path_sees_store_and_upstream() {
+fn only_the_fetch_path_sends() {
     holds(laws::one_path(&house()));
 }
 

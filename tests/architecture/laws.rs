@@ -144,13 +144,14 @@ pub fn table_is_ordered(rooms: &[Room]) -> Vec<String> {
     found
 }
 
-/// Law: only `engine/fetch` sees both store and upstream; `engine/mod.rs` hands them over.
+/// Law 2: only `engine/fetch` sends through the door. Who else may name `upstream` at all is a matter of the directions.
 pub fn one_path(tree: &Tree) -> Vec<String> {
-    let both = |path: &str| path == "src/engine/mod.rs" || path.starts_with("src/engine/fetch");
-    mentions(tree)
-        .filter(|(s, m)| s.room() == "engine" && !both(&s.path) && m.starts_with("crate::upstream"))
-        .map(|(s, m)| told(s, &m.place, &format!("only engine/fetch talks to upstream, here is `{}`", m.text())))
-        .collect()
+    let fetch = |s: &Source| s.path.starts_with("src/engine/fetch") || s.room() == "upstream";
+    let called = words(tree, |s| &s.methods).filter(|(_, w)| w.word == "send" && w.on.ends_with("door"));
+    let called = called.map(|(s, w)| (s, &w.place, format!("`{}.send()`", w.on)));
+    let named = mentions(tree).filter(|(_, m)| m.ends_with("Door::send")).map(|(s, m)| (s, &m.place, m.text()));
+    let all = called.chain(named).filter(|(s, place, _)| !fetch(s) && !place.test);
+    all.map(|(s, place, what)| told(s, place, &format!("only engine/fetch sends through the door: {what}"))).collect()
 }
 
 /// Law: foreign crates have their rooms.

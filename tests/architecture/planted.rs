@@ -92,11 +92,24 @@ fn a_circle_in_the_table_is_caught() {
 }
 
 #[test]
-fn a_second_path_to_upstream_is_caught() {
+fn a_second_path_through_the_door_is_caught() {
     try_all(&[
-        caught(laws::one_path, "src/engine/poller.rs", "use crate::upstream::Door;", "only engine/fetch"),
-        passed(laws::one_path, "src/engine/fetch/send.rs", "use crate::upstream::Door;"),
-        passed(laws::one_path, "src/app.rs", "use larder::upstream::http::HttpDoor;"),
+        caught(
+            laws::one_path,
+            "src/engine/poller.rs",
+            "fn f() { core.door.send(permit, request); }",
+            "only engine/fetch",
+        ),
+        caught(
+            laws::one_path,
+            "src/engine/jobs.rs",
+            "fn f() { select! { r = self.door.send(p, r) => r } }",
+            "`door.send()`",
+        ),
+        caught(laws::one_path, "src/web/api.rs", "fn f() { go(Door::send); }", "only engine/fetch"),
+        caught(laws::one_path, "src/app.rs", "fn f() { http_door.send(p, r); }", "`http_door.send()`"),
+        passed(laws::one_path, "src/engine/fetch/exchange.rs", "fn f() { core.door.send(permit, request); }"),
+        passed(laws::one_path, "src/engine/events.rs", "fn f() { channel.send(event); door.redact(text); }"),
     ]);
 }
 

@@ -44,6 +44,8 @@ impl Mention {
 #[derive(Clone, Debug)]
 pub struct Word {
     pub word: String,
+    /// For a method: the name of what it is called on (`core.door.send()` is `send` on `door`); empty where that has none.
+    pub on: String,
     pub place: Place,
 }
 

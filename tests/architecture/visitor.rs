@@ -130,7 +130,7 @@ impl Reader {
         }
     }
     fn word(&self, word: impl ToString, span: Span) -> Word {
-        Word { word: word.to_string(), place: self.place(span) }
+        Word { word: word.to_string(), on: String::new(), place: self.place(span) }
     }
     fn mention(&mut self, written: &[String], span: Span) {
         let path = absolute(&self.module, &self.aliases, written);
@@ -201,8 +201,9 @@ impl Reader {
             self.source.asyncs.push(word);
         } else if after_dot {
             if called || turbofish {
+                let on = if start > 1 { tokens[start - 2].to_string() } else { String::new() };
                 let word = self.word(first, span);
-                self.source.methods.push(word);
+                self.source.methods.push(Word { on, ..word });
             }
         } else {
             if punct(end, '!') && !punct(end + 1, '=') {
@@ -212,6 +213,23 @@ impl Reader {
             self.mention(&path, span);
         }
         end
+    }
+}
+
+/// The last name of a receiver: a variable, a field, a method that hands something out.
+fn name_of(receiver: &syn::Expr) -> String {
+    match receiver {
+        syn::Expr::Path(p) => p.path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default(),
+        syn::Expr::Field(f) => match &f.member {
+            syn::Member::Named(name) => name.to_string(),
+            syn::Member::Unnamed(_) => String::new(),
+        },
+        syn::Expr::MethodCall(m) => m.method.to_string(),
+        syn::Expr::Reference(r) => name_of(&r.expr),
+        syn::Expr::Paren(p) => name_of(&p.expr),
+        syn::Expr::Await(a) => name_of(&a.base),
+        syn::Expr::Try(t) => name_of(&t.expr),
+        _ => String::new(),
     }
 }
 
@@ -316,7 +334,7 @@ impl<'a> Visit<'a> for Reader {
     }
     fn visit_expr_method_call(&mut self, expr: &'a syn::ExprMethodCall) {
         let word = self.word(&expr.method, expr.method.span());
-        self.source.methods.push(word);
+        self.source.methods.push(Word { on: name_of(&expr.receiver), ..word });
         visit::visit_expr_method_call(self, expr);
     }
     fn visit_expr_struct(&mut self, expr: &'a syn::ExprStruct) {
