@@ -60,12 +60,13 @@
 //!
 //! # A refresh
 //!
-//! Somebody presses the button, or a command was accepted and asks for a look afterwards. [`engine::appliance::Appliance::refresh`] first asks whether
-//! it is worth a request: an answer younger than `refresh_min_age` is handed back as it is, and a fetch that is already on its way is
-//! joined. Then it walks the poll's path from step 2 as [`domain::ids::Caller::Refresh`], which may take the units that the limits `keep` for it:
-//! with five requests in five minutes and one kept, the poller can never take the fifth. If the budget says no, the reader has the
-//! refusal at once as [`engine::view::Denied::NotYet`], with the moment at which it would be yes; it does not queue. The poller's schedule
-//! is not touched: a refresh makes no loop faster.
+//! Somebody presses the button, or a command was accepted and asks for a look afterwards.
+//! [`engine::appliance::Appliance::refresh`] first asks whether it is worth a request: while the answer is younger than `refresh_min_age` the
+//! refresh is refused, with the moment at which it would not be; and who waited behind a fetch of the same target takes its answer from the
+//! shelf. Then it walks the poll's path from step 2 as [`domain::ids::Caller::Refresh`], which may take the units that the limits `keep` for
+//! it: with five requests in five minutes and one kept, the poller can never take the fifth. If the budget says no, the reader has
+//! that at once as [`engine::view::Denied::NotYet`]; a refresh does not queue. The poll clock is not touched: a refresh makes no loop
+//! faster.
 //!
 //! # A crash between the two writes
 //!
