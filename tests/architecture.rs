@@ -36,16 +36,17 @@ fn dependencies() -> Vec<String> {
     tables.flat_map(|t| t.keys()).map(|name| name.replace('-', "_")).collect()
 }
 
-/// What stands in `src`: folders with a slash, files with their name; `lib.rs` holds the map and is not on it.
+/// What stands in `src`: folders with a slash, files with their name. A file with a folder of the same name is one room; `lib.rs` holds
+/// the map and is not on it.
 fn folder() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("src")).expect("src").map(|e| e.expect("an entry"));
     let named = entries.map(|e| {
         let name = e.file_name().to_string_lossy().into_owned();
         if e.path().is_dir() { format!("{name}/") } else { name }
     });
-    let mut names: Vec<String> = named.filter(|n| n != "lib.rs").collect();
-    names.sort();
-    names
+    let names: Vec<String> = named.filter(|n| n != "lib.rs").collect();
+    let opened = |n: &str| n.strip_suffix('/').is_some_and(|room| names.contains(&format!("{room}.rs")));
+    names.iter().filter(|n| !opened(n)).cloned().collect()
 }
 
 #[test]

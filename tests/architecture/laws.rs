@@ -61,8 +61,8 @@ const CLOCKS: &[&str] = &[
     "Instant::elapsed",
 ];
 const CLOCK_METHODS: &[&str] = &["elapsed"];
-/// Files that read a clock: the clock, and the simulated providers, who keep time of their own as a real one would.
-pub const CLOCK_FILES: &[&str] = &["src/clock.rs", "src/clock/", "src/demo/"];
+/// Files that read a clock: the clock, and the simulated provider, which keeps time of its own as a real one would.
+pub const CLOCK_FILES: &[&str] = &["src/clock.rs", "src/clock/", "src/demo/irrigation/mod.rs"];
 
 const TIMERS: &[&str] = &["sleep", "sleep_until", "interval", "interval_at", "timeout", "timeout_at", "*"];
 /// Rooms that may wait by themselves: for sockets, for ticks. `store` and below never do.
