@@ -1,0 +1,15 @@
+//! Black box tests of the real binary over real sockets, against the contract in `larder.toml`, the command line, the pages
+//! and the JSON API. Windows are shortened (5 per 10 s instead of 5 per 5 min), so that a test takes seconds.
+
+mod access;
+mod command;
+mod credential;
+mod events;
+mod health;
+mod lockout;
+mod network;
+mod polling;
+mod readers;
+mod refresh;
+mod restart;
+mod support;

@@ -1,0 +1,104 @@
+//! Restarts: they cost no request and forget nothing; a crash never makes the appliance spend twice
+//! (CASES F7; laws 1, 6 and 7).
+
+use crate::support::*;
+use serde_json::Value;
+
+/// What must be the same before and after.
+async fn durable(app: &TestApp) -> Value {
+    let target = app.target("yard", "controller").await;
+    let connection = app.connection("yard").await;
+    serde_json::json!({
+        "as_of": target["as_of"], "generation": target["generation"], "items": target["items"],
+        "last_poll_at": connection["poll"]["last_poll_at"], "next_poll_at": connection["poll"]["next_poll_at"],
+        "history": app.history("yard", "controller").await,
+        "ledger": app.ledger("yard").await,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_restarts_in_a_row_cost_no_request() {
+    let provider = FakeProvider::limited(5, secs(300)).await;
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().limit("status", 5, "5m", "").every("75s"));
+    let mut app = TestApp::start(config).await;
+    app.has_polled("yard", "controller").await;
+    let age = app.target("yard", "controller").await["age_seconds"].as_u64().expect("an age");
+    let before = durable(&app).await;
+    let asked = provider.count();
+    let began = std::time::Instant::now();
+
+    for round in 0..10 {
+        if round % 2 == 0 {
+            app.restart().await
+        } else {
+            app.crash().await
+        }
+        assert_eq!(durable(&app).await, before, "restart {round} changed something");
+    }
+    assert!(began.elapsed() < secs(70), "the machine is too slow for this test: the next poll was due");
+    assert_eq!(provider.count(), asked, "a restart asked the provider");
+    let later = app.target("yard", "controller").await["age_seconds"].as_u64().expect("an age");
+    assert!(later >= age + began.elapsed().as_secs().saturating_sub(1), "law 5: no restart makes an answer younger");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restarts_while_polling_keep_the_cadence() {
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url())).await;
+    for round in 0..10 {
+        let asked = provider.count();
+        provider.has_seen(asked + 1, SOON).await;
+        if round % 2 == 0 { app.crash().await } else { app.restart().await }
+    }
+    provider.was_never_over();
+    let seen = provider.seen();
+    let tight = seen.windows(2).filter(|p| p[1].at.duration_since(p[0].at) < Duration::from_millis(1_500)).count();
+    assert_eq!(tight, 0, "a restart polled early");
+    assert_eq!(app.history("yard", "controller").await.len(), 3, "no replayed first poll");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_between_the_two_writes_the_charge_counts() {
+    let provider = FakeProvider::limited(2, secs(10)).await;
+    provider.is(Mode::Slow(secs(3)));
+    let config = Config::yard(&provider.base_url())
+        .tuned(|c| c.no_limits().limit("status", 2, "10s", "").every("5s").timeout("4s"));
+    let mut app = TestApp::start(config).await;
+
+    for kills in 1..=3 {
+        provider.has_seen(kills, 3 * SOON).await;
+        app.crash().await;
+    }
+    let ledger = app.ledger("yard").await;
+    assert_eq!(ledger.len(), 3, "charged before sent, each once: {ledger:#?}");
+    for charge in &ledger {
+        assert_ne!(charge["settlement"], "voided", "the provider may have counted it: {charge}");
+    }
+    provider.is(Mode::Normal);
+    app.has_polled("yard", "controller").await;
+    provider.has_seen(6, 3 * SOON).await;
+    provider.was_never_over();
+    let lost = app.ledger("yard").await.iter().filter(|c| c["outcome"] == "lost").count();
+    assert_eq!(lost, 3, "what a crash interrupted is called lost");
+    let log = app.log();
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_at_any_instant_it_is_never_over() {
+    let provider = FakeProvider::limited(3, secs(6)).await;
+    let config = Config::yard(&provider.base_url())
+        .tuned(|c| c.no_limits().limit("status", 3, "6s", "").every("2s").timeout("2s"));
+    let mut app = TestApp::start(config).await;
+    // Instants that step through the interval, so that every phase of a poll is hit at some time.
+    for step in 0..16u64 {
+        provider.is(if step % 3 == 0 { Mode::Slow(Duration::from_millis(700)) } else { Mode::Normal });
+        tokio::time::sleep(Duration::from_millis(130 * step % 1_700)).await;
+        app.crash().await;
+    }
+    provider.is(Mode::Normal);
+    provider.has_seen(provider.count() + 3, 2 * SOON).await;
+    provider.was_never_over();
+    let charged = app.ledger("yard").await.iter().filter(|c| c["settlement"] != "voided").count();
+    assert!(charged >= provider.count(), "our ledger shows less than the provider counted");
+}
