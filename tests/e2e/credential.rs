@@ -116,9 +116,9 @@ async fn the_secret_is_nowhere_else_whatever_goes_wrong() {
     let mut provider = FakeProvider::unlimited().await;
     // `debug` is the most talkative that an operator would ask for.
     let mut config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("1s").timeout("2s"));
-    config.environment.insert("RUST_LOG".to_owned(), "debug".to_owned());
+    config.environment.insert("LARDER_LOG".to_owned(), "debug".to_owned());
     let mut app = TestApp::start(config.clone()).await;
-    let secret = config.environment["LARDER_TEST_KEY"].clone();
+    let secret = config.environment["YARD_KEY"].clone();
     app.has_polled("yard", "controller").await;
     assert!(provider.seen().iter().all(|s| s.key == secret), "the key travels whole");
 
@@ -159,6 +159,6 @@ async fn a_secret_that_is_not_there_is_a_sentence() {
     app.spawns();
     let status = app.ends(SOON).await;
     assert_eq!(status.code(), Some(2), "{}", app.log());
-    assert!(app.log().contains("LARDER_TEST_KEY"), "names the variable:\n{}", app.log());
+    assert!(app.log().contains("YARD_KEY"), "names the variable:\n{}", app.log());
     assert_eq!(provider.count(), 0);
 }

@@ -2,10 +2,14 @@
 //! and the JSON API. Windows are shortened (5 per 10 s instead of 5 per 5 min), so that a test takes seconds.
 
 mod access;
+mod cli;
 mod command;
 mod credential;
 mod events;
+mod file;
 mod health;
+mod judge_nginx;
+mod judge_prometheus;
 mod lockout;
 mod network;
 mod polling;

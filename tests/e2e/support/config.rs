@@ -92,7 +92,7 @@ impl Connection {
     /// fifth kept for the refresh.
     pub fn irrigation(name: &str, base_url: &str) -> Connection {
         Connection {
-            secret: Some("LARDER_TEST_KEY".to_owned()),
+            secret: Some("YARD_KEY".to_owned()),
             carrier: "query = \"api_key\"".to_owned(),
             refresh_min_age: Some("2s".to_owned()),
             request_timeout: Some("4s".to_owned()),

@@ -43,6 +43,12 @@ impl Process {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
 
+    /// What a daemon takes as "read your configuration again".
+    pub fn hangup(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::HUP);
+    }
+
     /// Waits for its end; panics after `within` (the child is killed by the drop then).
     pub async fn wait(&mut self, within: Duration) -> ExitStatus {
         let end = Instant::now() + within;

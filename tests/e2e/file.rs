@@ -1,0 +1,145 @@
+//! The one file, when something is wrong with it: a plain sentence, exit code 1, and nothing destroyed.
+
+use crate::support::*;
+use std::path::Path;
+
+/// An appliance that has run and stopped: its folder and its good file.
+async fn used_file(provider: &FakeProvider) -> TestApp {
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1h"))).await;
+    app.has_polled("yard", "controller").await;
+    app.stop().await;
+    app
+}
+
+/// Serving it fails with a sentence, spends nothing, and leaves every byte as it was.
+async fn is_refused_unharmed(app: &mut TestApp, provider: &FakeProvider, words: &[&str]) {
+    let before = std::fs::read(app.data()).expect("the file");
+    let asked = provider.count();
+    let said_before = app.log().len();
+    app.spawns();
+    let status = app.ends(SOON).await;
+    let log = app.log().split_off(said_before);
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(!log.contains("panicked"), "{log}");
+    for word in words {
+        assert!(log.to_lowercase().contains(word), "{word:?} is not in the sentence:\n{log}");
+    }
+    assert!(log.contains("larder.redb"), "the sentence names the file:\n{log}");
+    assert!(std::fs::read(app.data()).expect("the file") == before, "the file was changed");
+    assert_eq!(provider.count(), asked);
+    let place = app.data().display().to_string();
+    app.larder(&["verify", &place]).await.expect(1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_file_is_left_to_its_owner() {
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    let app = TestApp::start(Config::yard(&provider.base_url())).await;
+    app.has_polled("yard", "controller").await;
+    // A second appliance on the same file, at another address.
+    let config = std::fs::read_to_string(app.config_path()).expect("our own file");
+    let other = config.replace(&app.address.to_string(), &format!("127.0.0.1:{}", process::free_port()));
+    std::fs::write(app.folder().join("second.toml"), other).expect("our own file");
+    let said = app.larder(&["serve", "--config", "second.toml"]).await.expect(1);
+    assert!(said.stderr.contains("larder.redb"), "{said:?}");
+    let words = said.all().to_lowercase();
+    assert!(words.contains("use") || words.contains("lock") || words.contains("running"), "{said:?}");
+    // The first goes on, and its socket still answers.
+    provider.has_seen(provider.count() + 1, SOON).await;
+    app.larder_here(&["status"]).await.expect(0);
+    provider.was_never_over();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_a_newer_larder_is_refused_unharmed() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = used_file(&provider).await;
+    write_format(&app.data(), u64::from(u32::MAX));
+    is_refused_unharmed(&mut app, &provider, &["newer"]).await;
+}
+
+/// As a later version would: `meta` / `format`, 8 bytes big-endian (`store/tables.rs`).
+fn write_format(path: &Path, version: u64) {
+    let table: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new("meta");
+    let file = redb::Database::open(path).expect("a file that was closed cleanly");
+    let write = file.begin_write().expect("nobody else has it");
+    {
+        let mut meta = write.open_table(table).expect("the table of the format");
+        let old = meta.insert(b"format".as_slice(), version.to_be_bytes().as_slice()).expect("a row");
+        assert!(old.is_some(), "the format lives elsewhere now; this test must follow it");
+    }
+    write.commit().expect("a commit");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_corrupt_file_is_refused_unharmed() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = used_file(&provider).await;
+    let good = std::fs::read(app.data()).expect("the file");
+    // Every page but the first few is noise: nothing in it can be believed.
+    let mut bad = good.clone();
+    let from = 4096.min(bad.len() / 4);
+    bad[from..].iter_mut().enumerate().for_each(|(i, b)| *b = b.wrapping_mul(31) ^ (i as u8) ^ 0x5A);
+    std::fs::write(app.data(), &bad).expect("our own file");
+    is_refused_unharmed(&mut app, &provider, &["corrupt"]).await;
+
+    // Its owner brings back a copy, and everything is there.
+    std::fs::write(app.data(), &good).expect("our own file");
+    app.boots().await;
+    assert_eq!(app.history("yard", "controller").await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_truncated_file_is_refused_unharmed() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = used_file(&provider).await;
+    let good = std::fs::read(app.data()).expect("the file");
+    std::fs::write(app.data(), &good[..good.len() / 3]).expect("our own file");
+    is_refused_unharmed(&mut app, &provider, &["corrupt"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_another_kind_is_refused_unharmed() {
+    let provider = FakeProvider::unlimited().await;
+    for content in ["my shopping list\n".repeat(1000), "short".to_owned()] {
+        let mut app = TestApp::prepared(Config::yard(&provider.base_url()));
+        std::fs::write(app.data(), content).expect("our own file");
+        is_refused_unharmed(&mut app, &provider, &[]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_is_repaired_and_told() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("1s"))).await;
+    app.has_polled("yard", "controller").await;
+    for _ in 0..3 {
+        provider.has_seen(provider.count() + 1, SOON).await;
+        app.crash().await;
+    }
+    assert!(app.log().to_lowercase().contains("repair") || app.log().contains("not closed"), "{}", app.log());
+    assert_eq!(app.history("yard", "controller").await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_not_there_is_a_sentence() {
+    let mut app = TestApp::prepared(Config::yard("http://127.0.0.1:9"));
+    let text = std::fs::read_to_string(app.config_path()).expect("our own file");
+    std::fs::write(app.config_path(), text.replace("larder.redb", "no/such/folder/larder.redb")).expect("our own file");
+    app.spawns();
+    let status = app.ends(SOON).await;
+    assert!(matches!(status.code(), Some(1 | 2)), "{status}\n{}", app.log());
+    assert!(app.log().contains("no/such/folder") && !app.log().contains("panicked"), "{}", app.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_taken_address_is_a_sentence() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::prepared(Config::yard(&provider.base_url()));
+    let _taken = std::net::TcpListener::bind(app.address).expect("our own port");
+    app.spawns();
+    let status = app.ends(SOON).await;
+    assert_eq!(status.code(), Some(1), "{}", app.log());
+    assert!(app.log().contains(&app.address.to_string()), "names the address:\n{}", app.log());
+    assert_eq!(provider.count(), 0, "an appliance that nobody can read does not spend");
+}

@@ -1,0 +1,139 @@
+//! A provider that nobody here wrote and that no recipe knows: Prometheus's HTTP API, its targets and series as items.
+//! Needs Debian's `prometheus`.
+
+use crate::support::process::{Process, free_port, judge_program};
+use crate::support::*;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+struct Prometheus {
+    folder: tempfile::TempDir,
+    port: u16,
+    process: Process,
+}
+
+impl Prometheus {
+    async fn start(program: &Path) -> Prometheus {
+        let folder = tempfile::Builder::new().prefix("larder-prometheus-").tempdir().expect("a temporary folder");
+        let port = free_port();
+        write_configuration(folder.path(), port, &["first", "second"]);
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let mut command = Command::new(program);
+        command.arg(format!("--config.file={}", at("prometheus.yml")));
+        command.arg(format!("--storage.tsdb.path={}", at("data")));
+        command.arg(format!("--web.listen-address=127.0.0.1:{port}")).arg("--log.level=warn");
+        let process = Process::start(&mut command, folder.path(), "prometheus");
+        let mut prometheus = Prometheus { folder, port, process };
+        prometheus.has_targets(2).await;
+        prometheus
+    }
+
+    /// Until it watches so many targets and knows their `up` series.
+    async fn has_targets(&mut self, count: usize) {
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], self.port));
+        let what = format!("prometheus watches {count} targets");
+        let (process, folder) = (&mut self.process, self.folder.path());
+        eventually(&what, 3 * SOON, || {
+            let log = || std::fs::read_to_string(folder.join("prometheus.err")).unwrap_or_default();
+            assert!(process.ended().is_none(), "prometheus ended: {}", log());
+            async move {
+                let reply = http::try_send(address, &Ask::get("/api/v1/query?query=up")).await.ok()?;
+                let series = reply.json()["data"]["result"].as_array()?.len();
+                (series >= count).then_some(())
+            }
+        })
+        .await;
+    }
+
+    /// Stops watching all but these; a reload by the signal that its manual names.
+    fn watches(&self, names: &[&str]) {
+        write_configuration(self.folder.path(), self.port, names);
+        self.process.hangup();
+    }
+
+    fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+/// It watches itself under several names.
+fn write_configuration(folder: &Path, port: u16, names: &[&str]) {
+    let mut text = "global:\n  scrape_interval: 1s\nscrape_configs:\n".to_owned();
+    for name in names {
+        text.push_str(&format!(
+            "  - job_name: {name}\n    metrics_path: /metrics\n    params: {{ job: [{name}] }}\n    static_configs:\n      \
+             - targets: ['127.0.0.1:{port}']\n"
+        ));
+    }
+    std::fs::write(folder.join("prometheus.yml"), text).expect("the test's own folder");
+}
+
+/// Nothing but `larder.toml`: two questions, one budget, no credential.
+const QUESTIONS: &str = r#"
+[[connection.target]]
+name  = "targets"
+get   = "/api/v1/targets?state=active"
+items = "$.data.activeTargets[*]"
+key   = "$.scrapeUrl"
+title = "$.labels.job"
+[connection.target.fields]
+health      = { path = "$.health", as = "text" }
+last_scrape = { path = "$.lastScrape", as = "time", volatile = true }
+[[connection.target.state]]
+is   = "up"
+when = "@.health == 'up'"
+[[connection.target.state]]
+is   = "down"
+
+[[connection.target]]
+name  = "up"
+get   = "/api/v1/query?query=up"
+items = "$.data.result[*]"
+key   = "$.metric.job"
+[connection.target.fields]
+at    = { path = "$.value[0]", as = "epoch-s", volatile = true }
+value = { path = "$.value[1]", as = "text" }
+"#;
+
+fn config(base_url: &str) -> Config {
+    let link = Connection::plain("cellar", base_url)
+        .limit_text("name = \"polite\"\nrequests = 20\nwindow = \"10s\"\nkind = \"rolling\"")
+        .every("2s")
+        .body(QUESTIONS);
+    Config::new().with(link)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_without_a_recipe_is_ten_lines_of_configuration() {
+    let Some(program) = judge_program("prometheus", "prometheus") else { return };
+    let prometheus = Prometheus::start(&program).await;
+    let app = TestApp::start(config(&prometheus.base_url())).await;
+
+    let targets = app.target_when("cellar", "targets", "both targets are items", |t| t["item_count"] == 2).await;
+    let first = &targets["items"][0];
+    assert!(first["key"].as_str().is_some_and(|k| k.starts_with("http://") && k.contains("/metrics")), "{first}");
+    app.target_when("cellar", "targets", "both are up", |t| {
+        t["items"].as_array().is_some_and(|items| items.iter().all(|i| i["state"] == "up"))
+    })
+    .await;
+    let up = app.target_when("cellar", "up", "both series are items", |t| t["item_count"] == 2).await;
+    let keys: Vec<&Value> = up["items"].as_array().expect("items").iter().map(|i| &i["key"]).collect();
+    assert_eq!(keys, ["first", "second"], "{up}");
+
+    // Values that move with every scrape are volatile: no change, no history.
+    let settled = app.history("cellar", "up").await.len();
+    let as_of = app.target("cellar", "up").await["as_of"].clone();
+    app.target_when("cellar", "up", "it was asked again", |t| t["as_of"] != as_of).await;
+    assert_eq!(app.history("cellar", "up").await.len(), settled, "{:?}", app.history("cellar", "up").await);
+
+    prometheus.watches(&["first"]);
+    app.target_when("cellar", "targets", "one target is left", |t| t["item_count"] == 1).await;
+    let told = app.history("cellar", "targets").await;
+    let last = told.last().expect("a history");
+    assert_eq!(last["kind"], "removed", "{told:#?}");
+    assert!(last["key"].as_str().is_some_and(|k| k.contains("second")), "{last}");
+    assert!(app.page("cellar", "targets").await.contains("second"), "the page tells what was removed");
+    let view = app.connection("cellar").await;
+    assert_eq!(view["state"], "fresh", "{view}");
+}
