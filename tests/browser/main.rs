@@ -1,0 +1,10 @@
+//! The pages in a real browser: Debian's Chromium, headless, driven through Debian's chromedriver.
+//! Without them the tests are skipped loudly; under `CI=true` that is a failure.
+
+#[path = "../e2e/support/mod.rs"]
+mod support;
+
+mod live;
+mod looks;
+mod proxy;
+mod webdriver;

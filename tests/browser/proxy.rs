@@ -1,0 +1,76 @@
+//! A wire tap between browser and appliance: passes bytes on and counts what the browser sends. Independent of both.
+
+use crate::support::process::free_port;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+#[derive(Default)]
+struct Counts {
+    /// Times that the browser sent something: at least one per request.
+    sent: AtomicUsize,
+    open: AtomicUsize,
+}
+
+pub struct Tap {
+    pub address: SocketAddr,
+    counts: Arc<Counts>,
+    door: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Tap {
+    fn drop(&mut self) {
+        self.door.abort();
+    }
+}
+
+impl Tap {
+    pub async fn before(appliance: SocketAddr) -> Tap {
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let listener = TcpListener::bind(address).await.expect("a free port");
+        let counts = Arc::new(Counts::default());
+        let seen = Arc::clone(&counts);
+        let door = tokio::spawn(async move {
+            while let Ok((browser, _)) = listener.accept().await {
+                let counts = Arc::clone(&seen);
+                tokio::spawn(async move {
+                    counts.open.fetch_add(1, Ordering::SeqCst);
+                    pass(browser, appliance, &counts).await;
+                    counts.open.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        Tap { address, counts, door }
+    }
+
+    pub fn sent(&self) -> usize {
+        self.counts.sent.load(Ordering::SeqCst)
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+/// Until either side ends.
+async fn pass(browser: TcpStream, appliance: SocketAddr, counts: &Counts) {
+    let Ok(server) = TcpStream::connect(appliance).await else { return };
+    let (mut from_browser, mut to_browser) = browser.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let up = async {
+        let mut chunk = [0u8; 8192];
+        while let Ok(n @ 1..) = from_browser.read(&mut chunk).await {
+            counts.sent.fetch_add(1, Ordering::SeqCst);
+            if to_server.write_all(&chunk[..n]).await.is_err() {
+                break;
+            }
+        }
+    };
+    let down = tokio::io::copy(&mut from_server, &mut to_browser);
+    tokio::select! {
+        () = up => {}
+        _ = down => {}
+    }
+}
