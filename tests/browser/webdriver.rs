@@ -68,9 +68,6 @@ impl Browser {
         Some(Browser { driver, session, browser_pid, _driver: process, _profile: profile, _turn: turn })
     }
 
-    pub fn pid(&self) -> Option<i32> {
-        self.browser_pid
-    }
     async fn call(&self, method: &'static str, path: &str, body: &Value) -> Value {
         call(self.driver, method, &format!("/session/{}{path}", self.session), body).await
     }

@@ -46,7 +46,7 @@ async fn metrics_are_prometheus_text_with_our_names() {
     assert_eq!(sample(metrics, "larder_quota_limit", &[yard]), Some(5.0), "{metrics}");
     assert!(sample(metrics, "larder_quota_remaining", &[yard]) <= Some(4.0), "{metrics}");
     assert!(sample(metrics, "larder_build_info", &["version="]).is_some(), "{metrics}");
-    let state = sample(metrics, "larder_state", &[yard, "state=\"fresh\""]);
+    let state = sample(metrics, "larder_connection_state", &[yard, "state=\"fresh\""]);
     assert_eq!(state, Some(1.0), "{metrics}");
 }
 

@@ -221,11 +221,11 @@ impl TestApp {
     }
     /// All charges of the connection, oldest first.
     pub async fn ledger(&self, connection: &str) -> Vec<Value> {
-        let reply = self.get(&format!("/api/v1/connections/{connection}/ledger?after=0")).await.expect(200);
+        let reply = self.get(&format!("/api/v1/connections/{connection}/ledger?after=0&limit=1000")).await.expect(200);
         members(&reply.json(), "charges")
     }
     pub async fn history(&self, connection: &str, target: &str) -> Vec<Value> {
-        let path = format!("/api/v1/connections/{connection}/targets/{target}/history?after=0");
+        let path = format!("/api/v1/connections/{connection}/targets/{target}/history?after=0&limit=1000");
         members(&self.get(&path).await.expect(200).json(), "history")
     }
     pub async fn job(&self, id: u64) -> Value {

@@ -153,7 +153,7 @@ impl Connection {
             let _ = writeln!(out, "refresh_min_age = \"{age}\"");
         }
         if let Some(timeout) = &self.request_timeout {
-            let _ = writeln!(out, "[connection.network]\nrequest_timeout = \"{timeout}\"");
+            let _ = writeln!(out, "request_timeout = \"{timeout}\"");
         }
         for limit in &self.limits {
             let _ = writeln!(out, "\n[[connection.limit]]\n{limit}");

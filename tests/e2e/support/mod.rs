@@ -1,6 +1,6 @@
 //! What every test stands on: the appliance as a child process, a fake provider, a client, bounded waits.
 //! Shared by the `e2e` and `browser` targets, neither of which uses all of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 pub mod app;
 pub mod config;
