@@ -1,18 +1,13 @@
-//! The appliance as its readers and operators see it: every surface goes through here.
+//! The appliance as its readers see it: every surface goes through here. What operators do is in `operate`.
 
 use super::core::{Conn, Core, Target};
-use super::fetch::{Done, Stopped, fetch};
 use super::view::*;
-use super::{jobs, present, words};
-use crate::domain::connection::Switch;
-use crate::domain::event::{Event, EventKind, NewEvent};
+use super::{present, words};
+use crate::domain::event::Event;
 use crate::domain::ids::*;
-use crate::domain::job::{Job, JobState};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
-use crate::rules::budget::Refusal;
-use crate::store::{Commit, Lane, StoreError, TokenRecord, Write};
-use std::collections::BTreeMap;
+use crate::store::{StoreError, TokenRecord};
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -21,10 +16,10 @@ const HEARTBEAT: Span = Span::from_secs(30);
 /// No page or answer holds more rows.
 const MOST_ROWS: usize = 1_000;
 
-/// Cheap to clone; all methods but `refresh`, `command` and the operator's answer from the shelf without waiting (law 3).
+/// Cheap to clone; everything here answers from the shelf without waiting for the provider (law 3).
 #[derive(Clone)]
 pub struct Appliance {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
 }
 
 /// How the process itself stands.
@@ -182,218 +177,12 @@ impl Appliance {
         present::event(event)
     }
 
-    /// Asks the provider now, if the answer is old enough and the budget funds it. Goes on if the caller goes away.
-    pub async fn refresh(&self, key: &TargetKey, by: &str) -> Result<RefreshView, Denied> {
-        let (conn, target) = self.target_of(key)?;
-        let (conn, target) = (conn.clone(), target.clone());
-        self.refuse_while_paused(&conn).await?;
-        self.refuse_young(&conn, &target)?;
-        tracing::info!(target = %key, by, "refresh by hand");
-        let (tell, told) = tokio::sync::oneshot::channel();
-        let core = self.core.clone();
-        self.core.spawn(async move {
-            let wished = core.clock.now().stamp();
-            let result = fetch(&core, &conn, &target, Caller::Refresh, None, wished).await;
-            // Nobody waits any more: the answer is on the shelf all the same.
-            let _ = tell.send(result);
-        });
-        match told.await {
-            Ok(Ok(Done { asked, .. })) => Ok(RefreshView { refreshed: asked, target: self.target(key)? }),
-            Ok(Err(stopped)) => Err(self.denied(&stopped, "No refresh")),
-            Err(_) => Err(Denied::Unavailable("the appliance is stopping".to_owned())),
-        }
-    }
-
-    async fn refuse_while_paused(&self, conn: &Conn) -> Result<(), Denied> {
-        if conn.enabled(&*conn.state.lock().await) {
-            return Ok(());
-        }
-        let sentence = format!("{} is paused: nothing is requested until it is resumed.", conn.spec.key.connection);
-        Err(Denied::NotYet { sentence, not_before: None, retry_after_s: None })
-    }
-
-    /// I2: not unless the answer on the shelf is old enough.
-    fn refuse_young(&self, conn: &Conn, target: &Target) -> Result<(), Denied> {
-        let now = self.now();
-        let state = self.core.store.target(&target.key)?.unwrap_or_default();
-        let Some(as_of) = state.as_of else { return Ok(()) };
-        let (age, min) = (now.age_of(as_of), conn.spec.refresh_min_age);
-        if age >= min {
-            return Ok(());
-        }
-        let at = now.steady + min.saturating_sub(age);
-        let sentence = format!("The reading is only {age} old; a refresh is worth a request once it is {min} old.");
-        Err(self.not_before(at, sentence))
-    }
-
-    fn not_before(&self, at: Steady, sentence: String) -> Denied {
-        let now = self.now();
-        Denied::NotYet {
-            sentence,
-            not_before: Some(When(now.wall_of(at))),
-            retry_after_s: Some(at.since(now.steady).as_secs_ceil()),
-        }
-    }
-
-    fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
-        let sentence = format!("{what}: {}.", jobs::why(&self.core, stopped));
-        match stopped {
-            Stopped::Refused(Refusal::NotUntil { at, .. }) if *at != Steady::MAX => self.not_before(*at, sentence),
-            Stopped::Refused(Refusal::Held(hold)) => self.not_before(hold.until, sentence),
-            Stopped::Refused(_) => Denied::NotYet { sentence, not_before: None, retry_after_s: None },
-            Stopped::Store(e) => Denied::Unavailable(e.to_string()),
-        }
-    }
-
-    /// Accepts a command as a durable job and sends it when the budget lets it.
-    pub async fn command(
-        &self,
-        key: &ConnectionKey,
-        name: &str,
-        parameters: BTreeMap<String, String>,
-        idempotency_key: Option<String>,
-        by: &str,
-    ) -> Result<JobView, Denied> {
-        let conn = self.conn(key)?.clone();
-        let Some(command) = conn.spec.commands.iter().find(|c| c.name == name) else {
-            return Err(Denied::NotFound(format!("{} has no command \"{name}\"", key.connection)));
-        };
-        jobs::fill(command, &parameters).map_err(Denied::Invalid)?;
-        self.refuse_while_paused(&conn).await?;
-        let now = self.now();
-        let job = Job {
-            id: JobId(0),
-            connection: key.clone(),
-            command: name.to_owned(),
-            request_digest: digest(name, &parameters),
-            parameters,
-            state: JobState::Queued,
-            created_at: now.stamp(),
-            updated_at: now.stamp(),
-            by: by.to_owned(),
-            idempotency_key,
-            charge: None,
-            message: None,
-            refresh: None,
-        };
-        let event = NewEvent {
-            kind: EventKind::JobChanged,
-            at: now.stamp(),
-            connection: Some(key.clone()),
-            target: None,
-            message: format!("{name} asked for by {by}"),
-        };
-        let wanted = job.request_digest;
-        let (job, created, events) = self.core.store.create_job(job, event).await?;
-        self.core.publish(events);
-        if !created && job.request_digest != wanted {
-            let sentence = "this Idempotency-Key was used for another command or other parameters; take a new one";
-            return Err(Denied::KeyReused(sentence.to_owned()));
-        }
-        if created {
-            jobs::start(&self.core, conn, job.clone());
-        }
-        Ok(present::job(job))
-    }
-
-    /// The operator's switch (F11); `None` clears it, the file's value is in force again.
-    pub async fn set_enabled(&self, key: &ConnectionKey, on: Option<bool>, by: &str) -> Result<ConnectionView, Denied> {
-        let conn = self.conn(key)?;
-        let now = self.now();
-        let mut state = conn.state.lock().await;
-        let enabled = on.map(|on| Switch { on, by: by.to_owned(), at: now.stamp() });
-        let next = crate::domain::connection::ConnectionState { enabled, ..state.clone() };
-        let what = match on {
-            Some(true) => "resumed",
-            Some(false) => "paused",
-            None => "left to the configuration",
-        };
-        let message = format!("{} {what} by {by}", key.connection);
-        let event = NewEvent {
-            kind: EventKind::ControlChanged,
-            at: now.stamp(),
-            connection: Some(key.clone()),
-            target: None,
-            message,
-        };
-        let commit = Commit {
-            resolve: None,
-            hold: None,
-            writes: vec![Write::Connection(key.clone(), next.clone())],
-            events: vec![event],
-            lane: Lane::Durable,
-        };
-        let events = self.core.store.commit(commit).await?;
-        *state = next;
-        drop(state);
-        self.core.publish(events);
-        conn.wake.notify_one();
-        self.connection(key)
-    }
-
-    /// Copies the file while it is in use; the copy is verified before it gets its name. Returns a sentence.
-    pub async fn backup(&self, destination: &std::path::Path) -> Result<String, Denied> {
-        Ok(self.core.store.backup(destination).await?)
-    }
-
-    /// Returns the token's text, shown once; only its digest is kept.
-    pub async fn create_token(&self, name: &str, role: &str, organization: &Organization) -> Result<String, Denied> {
-        if !["admin", "owner", "reader", "agent"].contains(&role) {
-            return Err(Denied::Invalid(format!("there is no role \"{role}\"; take admin, owner, reader or agent")));
-        }
-        let mut bytes = [0u8; 24];
-        getrandom::fill(&mut bytes)
-            .map_err(|e| Denied::Unavailable(format!("no random numbers from the system: {e}")))?;
-        let text = bytes.iter().fold("larder_".to_owned(), |text, b| format!("{text}{b:02x}"));
-        let token = TokenRecord {
-            id: 0,
-            name: name.to_owned(),
-            hash: *blake3::hash(text.as_bytes()).as_bytes(),
-            role: role.to_owned(),
-            organization: organization.clone(),
-            created_at: self.now().stamp(),
-            revoked_at: None,
-        };
-        self.core.store.create_token(token).await?;
-        Ok(text)
-    }
-
-    pub fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
-        Ok(self.core.store.tokens()?.into_iter().map(TokenInfo::from).collect())
-    }
-
-    pub async fn revoke_token(&self, id: u64) -> Result<(), Denied> {
-        let tokens = self.core.store.tokens()?;
-        let Some(token) = tokens.into_iter().find(|t| t.id == id) else {
-            return Err(Denied::NotFound(format!("there is no token {id}")));
-        };
-        let revoked_at = token.revoked_at.or_else(|| Some(self.now().stamp()));
-        let commit = Commit {
-            resolve: None,
-            hold: None,
-            writes: vec![Write::Token(TokenRecord { revoked_at, ..token })],
-            events: Vec::new(),
-            lane: Lane::Durable,
-        };
-        self.core.store.commit(commit).await?;
-        Ok(())
-    }
-
-    /// The token that this text is, if it is one and not revoked.
-    pub fn check_token(&self, text: &str) -> Option<TokenInfo> {
-        use subtle::ConstantTimeEq;
-        let hash = blake3::hash(text.as_bytes());
-        let tokens = self.core.store.tokens().ok()?;
-        let known = tokens.into_iter().filter(|t| t.revoked_at.is_none());
-        known.filter(|t| bool::from(t.hash.ct_eq(hash.as_bytes()))).map(TokenInfo::from).next()
-    }
-
-    fn conn(&self, key: &ConnectionKey) -> Result<&Arc<Conn>, Denied> {
+    pub(super) fn conn(&self, key: &ConnectionKey) -> Result<&Arc<Conn>, Denied> {
         let found = self.core.connections.get(key);
         found.ok_or_else(|| Denied::NotFound(format!("there is no connection \"{}\"", key.connection)))
     }
 
-    fn target_of(&self, key: &TargetKey) -> Result<(&Arc<Conn>, &Arc<Target>), Denied> {
+    pub(super) fn target_of(&self, key: &TargetKey) -> Result<(&Arc<Conn>, &Arc<Target>), Denied> {
         let conn = self.conn(&key.connection)?;
         let target = conn.target(&key.target);
         let missing = || Denied::NotFound(format!("{} has no target \"{}\"", key.connection.connection, key.target));
@@ -404,16 +193,4 @@ impl Appliance {
     pub fn local_time(&self, when: When) -> String {
         words::clock_time(when.0, self.now().wall())
     }
-}
-
-/// What an `Idempotency-Key` stands for: the command and its parameters, unambiguously.
-fn digest(name: &str, parameters: &BTreeMap<String, String>) -> [u8; 16] {
-    let mut hash = blake3::Hasher::new();
-    for part in std::iter::once(name).chain(parameters.iter().flat_map(|(k, v)| [k.as_str(), v.as_str()])) {
-        hash.update(&(part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    let mut out = [0; 16];
-    out.copy_from_slice(&hash.finalize().as_bytes()[..16]);
-    out
 }

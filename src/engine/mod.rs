@@ -1,12 +1,13 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
 //! * [`core`] what everybody shares · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
-//! * [`appliance`] the facade of every surface · [`present`] builds the read models of [`view`] · [`words`] the sentences
+//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`] · [`words`] the sentences
 
 pub mod appliance;
 pub mod core;
 pub mod fetch;
 pub mod jobs;
+pub mod operate;
 pub mod poller;
 pub mod present;
 pub mod view;

@@ -1,3 +1,5 @@
+//! Every error sentence: file, line, key, and the nearest valid one.
+
 use super::*;
 
 /// Each `more` stands below a sound connection, from line 5 on.

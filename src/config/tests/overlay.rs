@@ -1,3 +1,5 @@
+//! What wins: the connection over its recipe, the environment over the file.
+
 use super::*;
 use crate::domain::limit::Kind;
 use crate::domain::spec::{Carrier, Interval};

@@ -1,3 +1,5 @@
+//! Durations, times of day, sizes: a whole value or an error.
+
 use super::super::place::{nearest, suggestion};
 use super::super::words::*;
 use crate::domain::limit::TimeOfDay;

@@ -1,3 +1,5 @@
+//! A file with every key, read into its settings.
+
 use super::*;
 use crate::domain::ids::Caller;
 use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay};

@@ -1,3 +1,5 @@
+//! The ledger told as stories, one for each kind of limit.
+
 use super::*;
 use crate::domain::charge::Settlement;
 use crate::domain::connection::HoldReason;

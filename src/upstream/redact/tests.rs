@@ -1,3 +1,5 @@
+//! A secret in every spelling, taken out of every text.
+
 use super::source::read_with;
 use super::*;
 use crate::domain::spec::SecretSource;

@@ -1,3 +1,5 @@
+//! The door against a server that writes its bytes by hand.
+
 use super::provider::{Provider, Step, answers, says};
 use super::*;
 use crate::domain::reply::{Answer, Failure};

@@ -1,3 +1,5 @@
+//! Where a credential may travel, and where it may not.
+
 use super::super::route::{NoWay, Route, after_redirect, origin_of, same_origin};
 use super::*;
 

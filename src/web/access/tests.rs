@@ -1,3 +1,5 @@
+//! Who may do what: tokens, hosts, origins, forms.
+
 use super::*;
 
 #[test]
