@@ -165,6 +165,8 @@ fn random() -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::spec::Interval;
+    use crate::rules::plan::plan;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -175,6 +177,27 @@ mod tests {
         assert_eq!(fs::metadata(stage.file("token")).unwrap().permissions().mode() & 0o777, 0o600);
         stage.clear();
         assert!(!stage.folder.exists());
+    }
+
+    #[test]
+    fn the_configuration_is_one_that_larder_takes_and_can_keep_up() {
+        let stage = Stage::set(None).unwrap();
+        let config = stage.file("larder.toml");
+        let text = scene::configuration(LISTEN, &stage.file("larder.redb"), "http://127.0.0.1:41234/api/v1", &config);
+        write_private(&config, &text).unwrap();
+        let settings = cli::settings(&config).unwrap();
+        assert_eq!(port_of(&config, &settings), Ok(41_234));
+        let spec = &settings.connections[0];
+        let commands: Vec<&str> = spec.commands.iter().map(|c| c.name.as_str()).collect();
+        assert!(commands.contains(&"run-zone"), "the recipe's commands are there: {commands:?}");
+        let Interval::Every(interval) = spec.poll.interval else { panic!("an interval") };
+        assert!(plan(&spec.limits, &spec.targets, Some(interval)).sustainable());
+        // Its target is the recipe's, but for the freshness.
+        let plain = cli::settings(&Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml")).unwrap();
+        let mut target = plain.connections[0].targets[0].clone();
+        target.fresh_for = spec.targets[0].fresh_for;
+        assert_eq!(spec.targets, [target]);
+        stage.clear();
     }
 
     #[test]

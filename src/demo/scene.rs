@@ -7,67 +7,18 @@ use std::time::Duration;
 /// The provider's window: the real one is five minutes, here everything is ten times faster.
 pub const WINDOW: Duration = Duration::from_secs(30);
 
-/// A `larder.toml` as for a real provider; only the times are shorter. Paths are quoted for TOML.
+/// A `larder.toml` as for a real provider; only the times are shorter.
 pub fn configuration(listen: SocketAddr, data: &Path, base_url: &str, key_file: &Path) -> String {
-    let quoted = |path: &Path| format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""));
-    format!(
-        r#"# Written by `larder demo`: a configuration as for a real provider, ten times faster.
-[server]
-listen = "{listen}"
-data   = {data}
+    include_str!("scene.toml")
+        .replace("@listen@", &quoted(&listen.to_string()))
+        .replace("@data@", &quoted(&data.to_string_lossy()))
+        .replace("@base_url@", &quoted(base_url))
+        .replace("@key@", &quoted(&key_file.to_string_lossy()))
+}
 
-[[connection]]
-name            = "yard"
-recipe          = "hydrawise"
-base_url        = "{base_url}"
-credential      = {{ file = {key}, query = "api_key" }}
-refresh_min_age = "6s"                # of a real one: 60s
-
-[[connection.limit]]
-name     = "status"
-requests = 5
-window   = "30s"                      # of a real one: 5m
-kind     = "rolling"
-scope    = "endpoint"
-keep     = {{ refresh = 1 }}            # the fifth request
-
-[[connection.limit]]
-name     = "burst"
-requests = 3
-window   = "3s"                       # of a real one: 30s
-kind     = "rolling"
-scope    = "endpoint"
-
-[connection.poll]
-interval = "7500ms"                   # of a real one: 75s; four of the five
-
-# As the recipe has it, but for `fresh_for`: what has the name of a recipe's part replaces that part.
-[[connection.target]]
-name      = "controller"
-get       = "/statusschedule.php"
-items     = "$.relays[*]"
-key       = "$.relay_id"
-title     = "$.name"
-fresh_for = "10s"                     # of a real one: 90s
-[connection.target.fields]
-next_run        = {{ path = "$.time", as = "seconds-until", when = "@.time > 1 && @.time < 1576800000" }}
-remaining       = {{ path = "$.run", as = "seconds-left", when = "@.time == 1" }}
-planned_seconds = {{ path = "$.run", as = "number", when = "@.time > 1 && @.time < 1576800000" }}
-zone            = {{ path = "$.relay", as = "number" }}
-[[connection.target.state]]
-is    = "running"
-when  = "@.time == 1"
-until = "remaining"
-then  = "idle"
-[[connection.target.state]]
-is   = "suspended"
-when = "@.time >= 1576800000"
-[[connection.target.state]]
-is = "idle"
-"#,
-        data = quoted(data),
-        key = quoted(key_file),
-    )
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// What the screen tells.

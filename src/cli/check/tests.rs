@@ -114,3 +114,20 @@ fn what_is_not_polled_burdens_nobody() {
     assert!(report.crowds.is_empty());
     assert_eq!(report.lines[0].cells()[2..4], ["off".to_owned(), "0".to_owned()]);
 }
+
+#[test]
+fn the_packaged_example_is_valid_and_can_be_kept_up() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml");
+    let settings = settings(&example).unwrap();
+    assert!(Report::of(&settings).is_sustainable());
+    // Its commented half is an example too.
+    let text = std::fs::read_to_string(&example).unwrap();
+    let half = text.split("without a recipe:\n").nth(1).unwrap();
+    let uncommented: String =
+        half.lines().map(|l| l.trim_start_matches("# ").trim_start_matches('#').to_owned() + "\n").collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("larder.toml");
+    std::fs::write(&file, uncommented).unwrap();
+    let settings = super::settings(&file).unwrap();
+    assert!(Report::of(&settings).is_sustainable());
+}
