@@ -161,8 +161,11 @@ pub struct Admission {
     pub with: Box<dyn FnOnce(ChargeId) -> Vec<Write> + Send>,
 }
 
-/// The longest that a lazy write waits for the disk while nothing else is written.
-pub const LAZY_MAX: Span = Span::from_secs(60);
+/// How long lazy rows may wait for a durable commit to ride on: longer than the usual polling interval, so that an unchanged
+/// poll costs the one commit of its charge. A crash sets as-of back by at most this; nothing becomes younger by it.
+pub const LAZY_MAX: Span = Span::from_secs(600);
+/// The writer looks up this often: moves the reading pins on, and notices that lazy rows are due.
+const TICK: Span = Span::from_secs(30);
 
 /// Cheap to clone. Dropping the last clone without [`Store::close`] is a crash: lazy writes are lost.
 #[derive(Clone)]

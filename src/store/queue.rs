@@ -3,19 +3,16 @@
 
 use super::core::Core;
 use super::work::{Reply, Work};
-use super::{LAZY_MAX, StoreError};
+use super::{StoreError, TICK};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Work that may wait for the writer before senders have to.
 const ROOM: usize = 4096;
 /// Work that one commit takes at most.
 const BATCH: usize = 1024;
-/// Between ticks. Lazy rows wait for two at most.
-const TICK: Duration = Duration::from_millis(LAZY_MAX.0 / 2);
 
 /// The way to the writer, and the end of its thread.
 pub(super) struct Queue {
@@ -104,7 +101,7 @@ fn write(core: &Core, mut work: mpsc::Receiver<Work>) {
 }
 
 fn tick(core: &Core, queue: &mpsc::Sender<Work>, stop: &Receiver<()>) {
-    while stop.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+    while stop.recv_timeout(TICK.to_std()) == Err(RecvTimeoutError::Timeout) {
         core.pin();
         // A full queue is about to be written anyway.
         let _ = queue.try_send(Work::Tick);

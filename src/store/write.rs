@@ -9,7 +9,7 @@ use super::rows::{Row, Rows};
 use super::sentences;
 use super::tables::{self, Table};
 use super::work::{Ack, Prepared, Reply, Work, rows_of, written};
-use super::{Admission, Lane, StoreError};
+use super::{Admission, LAZY_MAX, Lane, StoreError, TICK};
 use crate::domain::charge::Charge;
 use crate::domain::event::{Event, NewEvent};
 use crate::domain::ids::{ChargeId, CredentialId, EventId};
@@ -49,7 +49,7 @@ pub(super) struct Writing {
     /// The rows of this batch. Kept between batches for its memory.
     pub(super) staged: Rows,
     /// The last tick saw lazy rows already.
-    lazy_waits: bool,
+    lazy_ticks: u64,
     /// The numbers and ledgers do not follow the file since a write failed.
     astray: bool,
     pub(super) commits: u32,
@@ -64,7 +64,7 @@ impl Writing {
             next,
             crashed_below: next.charge,
             staged: Rows::default(),
-            lazy_waits: false,
+            lazy_ticks: 0,
             astray: false,
             commits: 0,
             purged_at_charge: next.charge,
@@ -120,7 +120,7 @@ impl Writing {
         core.set_last_event(self.last_event());
         core.set_trouble(None);
         self.staged.clear();
-        self.lazy_waits = false;
+        self.lazy_ticks = 0;
         core.pin_by_bytes();
         Ok(())
     }
@@ -185,13 +185,11 @@ impl Writing {
         false
     }
 
-    /// Lazy rows that were there at the last tick are due: with a tick every 30 s none waits longer than 60 s. While there
-    /// is trouble a tick tries the disk, so that health comes back by itself.
+    /// Lazy rows are due before they have waited for `LAZY_MAX`. While there is trouble a tick tries the disk, so that
+    /// health comes back by itself.
     fn tick(&mut self, core: &Core) -> bool {
-        let waiting = !core.lazy().is_empty();
-        let due = waiting && self.lazy_waits;
-        self.lazy_waits = waiting;
-        due || core.health().is_err()
+        self.lazy_ticks = if core.lazy().is_empty() { 0 } else { self.lazy_ticks + 1 };
+        self.lazy_ticks >= LAZY_MAX.0 / TICK.0 || core.health().is_err()
     }
 
     fn admit(&mut self, core: &Core, admission: Admission, reply: Reply<super::work::Admitted>, acks: &mut Vec<Ack>) {

@@ -9,6 +9,7 @@ use crate::engine::appliance::{Appliance, Health, TokenInfo};
 use crate::engine::view::*;
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use tokio::sync::broadcast;
 
@@ -47,6 +48,10 @@ pub trait Shelf: Send + Sync + 'static {
         by: &'a str,
     ) -> Slow<'a, JobView>;
     fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView>;
+    fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
+    fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String>;
+    fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
+    fn revoke_token(&self, id: u64) -> Slow<'_, ()>;
     fn check_token(&self, text: &str) -> Option<TokenInfo>;
 }
 
@@ -117,6 +122,18 @@ impl Shelf for Appliance {
     }
     fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView> {
         Box::pin(Appliance::set_enabled(self, key, on, by))
+    }
+    fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String> {
+        Box::pin(Appliance::backup(self, destination))
+    }
+    fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String> {
+        Box::pin(Appliance::create_token(self, name, role, organization))
+    }
+    fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
+        Appliance::tokens(self)
+    }
+    fn revoke_token(&self, id: u64) -> Slow<'_, ()> {
+        Box::pin(Appliance::revoke_token(self, id))
     }
     fn check_token(&self, text: &str) -> Option<TokenInfo> {
         Appliance::check_token(self, text)

@@ -260,7 +260,7 @@ fn learned(
             let event = result
                 .changed
                 .then(|| target_event(target, EventKind::TargetChanged, reply, words::changed(&result.history)));
-            let quiet = !first && !was_troubled && !result.changed && !result.moved;
+            let quiet = !first && !was_troubled && !result.changed;
             let state = with_validators(result.state, before, reply);
             let mut writes = vec![Write::Target(key.clone(), state)];
             writes.extend(result.put.into_iter().map(|i| Write::Item(key.clone(), i)));

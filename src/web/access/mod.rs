@@ -107,6 +107,10 @@ impl Viewer {
             Viewer::Passer | Viewer::Token { .. } => false,
         }
     }
+    /// Tokens and backups concern the whole installation.
+    pub fn may_administer(&self) -> bool {
+        matches!(self, Viewer::Operator | Viewer::Token { role: Role::Admin, .. })
+    }
     /// The organization that is meant where a request names none: `default`, or their own for those who may not read that.
     pub fn home(&self) -> Organization {
         match self {

@@ -1,6 +1,6 @@
 //! Connections, their ledger, their commands and jobs, as JSON.
 
-use super::{Ask, Paging, json, json_with};
+use super::{Ask, Paging, json, json_with, object};
 use crate::domain::ids::{JobId, Organization};
 use crate::engine::view::JobView;
 use crate::web::WebState;
@@ -100,25 +100,6 @@ fn accepted(job: &JobView) -> Response {
         response.headers_mut().insert(header::LOCATION, value);
     }
     response.into_response()
-}
-
-/// The body as an object; an empty body is an empty object. Only `application/json`, which no form of a foreign page can send.
-fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
-    if body.is_empty() {
-        return Ok(Map::new());
-    }
-    let is_json = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|v| v.to_str().ok())
-        .is_some_and(|t| t.split(';').next().is_some_and(|t| t.trim().eq_ignore_ascii_case("application/json")));
-    if !is_json {
-        return Err(Problem::new(Kind::MediaType, "The body has to be application/json."));
-    }
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(Problem::bad_request("The body has to be a JSON object.")),
-        Err(e) => Err(Problem::bad_request(format!("The body is not JSON: {e}."))),
-    }
 }
 
 /// Texts, numbers and booleans, as text; the template percent-encodes them.

@@ -5,6 +5,7 @@
 //! when nothing is there yet to go on to), `jobs`.
 
 mod connections;
+mod installation;
 mod targets;
 
 use super::WebState;
@@ -17,8 +18,9 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 /// Entries of a page of history or ledger unless `limit` says otherwise, and at most.
 const PAGE: usize = 100;
@@ -36,6 +38,9 @@ pub fn router() -> Router<WebState> {
         .route("/connections/{connection}/targets/{target}/history", get(targets::history))
         .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
         .route("/jobs/{job}", get(connections::job))
+        .route("/tokens", get(installation::tokens).post(installation::create_token))
+        .route("/tokens/{token}", delete(installation::revoke_token))
+        .route("/backup", post(installation::backup))
         .route("/events", get(events::stream))
 }
 
@@ -108,6 +113,16 @@ impl<Q> Ask<Q> {
         let detail = format!("This token may change nothing in the organization {}.", self.organization);
         Err(Problem::new(Kind::Forbidden, detail))
     }
+    /// What concerns every organization.
+    pub fn may_administer(&self) -> Result<(), Problem> {
+        if self.viewer.may_administer() {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Kind::Forbidden,
+            "This needs a token with the role admin, or the unix socket beside the data file.",
+        ))
+    }
 }
 
 /// JSON that no cache may use without asking.
@@ -117,4 +132,23 @@ fn json(body: impl serde::Serialize) -> Response {
 
 fn json_with(status: StatusCode, body: impl serde::Serialize) -> Response {
     (status, json(body)).into_response()
+}
+
+/// The body as an object; an empty body is an empty object. Only `application/json`, which no form of a foreign page can send.
+fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    let is_json = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .is_some_and(|t| t.split(';').next().is_some_and(|t| t.trim().eq_ignore_ascii_case("application/json")));
+    if !is_json {
+        return Err(Problem::new(Kind::MediaType, "The body has to be application/json."));
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Problem::bad_request("The body has to be a JSON object.")),
+        Err(e) => Err(Problem::bad_request(format!("The body is not JSON: {e}."))),
+    }
 }

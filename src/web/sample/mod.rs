@@ -256,6 +256,18 @@ impl Shelf for Sample {
         self.note(format!("{by} sets {key} to {on:?}"));
         Box::pin(async move { self.connection(key) })
     }
+    fn backup<'a>(&'a self, destination: &'a std::path::Path) -> Slow<'a, String> {
+        Box::pin(async move { Ok(format!("copied to {}", destination.display())) })
+    }
+    fn create_token<'a>(&'a self, name: &'a str, role: &'a str, _: &'a Organization) -> Slow<'a, String> {
+        Box::pin(async move { Ok(format!("{name}-{role}")) })
+    }
+    fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
+        Ok(self.tokens.iter().map(|(_, info)| info.clone()).collect())
+    }
+    fn revoke_token(&self, _: u64) -> Slow<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
     fn check_token(&self, text: &str) -> Option<TokenInfo> {
         self.tokens.iter().find(|(t, info)| *t == text && info.revoked_at.is_none()).map(|(_, info)| info.clone())
     }

@@ -179,3 +179,35 @@ async fn the_operator_at_the_socket_needs_no_token_field() {
     assert!(!page.contains("name=\"token\""));
     assert!(Site::loopback(Sample::calm()).page("/c/yard").await.contains("name=\"token\""));
 }
+
+#[tokio::test]
+async fn tokens_and_backups_are_for_admins_and_the_unix_socket() {
+    use Listener::{Local, Loopback, Network};
+    for (listener, token, allowed) in [
+        (Loopback, "", false),
+        (Loopback, "reader-token", false),
+        (Loopback, "owner-token", false),
+        (Loopback, "admin-token", true),
+        (Network, "", false),
+        (Network, "admin-token", true),
+        (Local, "", true),
+    ] {
+        let site = Site::at(listener, Sample::calm());
+        let value = format!("Bearer {token}");
+        let mut headers = vec![("content-type", "application/json")];
+        if !token.is_empty() {
+            headers.push(("authorization", &value));
+        }
+        for (method, path, body) in [
+            (Method::GET, "/api/v1/tokens", ""),
+            (Method::POST, "/api/v1/tokens", "{\"name\":\"phone\",\"role\":\"reader\"}"),
+            (Method::DELETE, "/api/v1/tokens/1", ""),
+            (Method::POST, "/api/v1/backup", "{\"destination\":\"/tmp/copy.redb\"}"),
+        ] {
+            let response = site.send(ask(method.clone(), path, &headers).body(Body::from(body)).unwrap()).await;
+            let status = response.status();
+            assert_eq!(status.is_success(), allowed, "{listener:?} {token:?} {method} {path}: {status}");
+            assert!(allowed || matches!(status.as_u16(), 401 | 403), "{status}");
+        }
+    }
+}
