@@ -8,16 +8,18 @@ use super::ending::{Ending, Failure, Outcome};
 use super::table::Table;
 use super::text::{show, talk};
 use crate::config::Settings;
+use crate::domain::ids::Organization;
 use crate::domain::time::Span;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub async fn run(settings: &Settings, format: Format) -> Outcome {
     let client = Client::new(&settings.server.socket, PATIENCE);
-    let readings = match ask(&client).await {
+    let readings = match ask(&client, &organizations(settings)).await {
         Ok(readings) => readings,
         Err(Trouble::NotRunning) => shelf::read(settings)?,
         Err(Trouble::Refused(why) | Trouble::Broken(why)) => return Err(Failure::failed(why)),
@@ -39,15 +41,26 @@ struct Readings {
     date: Option<Timestamp>,
 }
 
-async fn ask(client: &Client) -> Result<Readings, Trouble> {
-    let Answer { date, body } = client.get("/api/v1/connections").await?;
-    let connections = list(&body, "connections");
-    let mut targets = Vec::new();
-    for connection in &connections {
-        let path = format!("/api/v1/connections/{}/targets", word(connection, "name"));
-        targets.extend(list(&client.get(&path).await?.body, "targets"));
+/// Those of the configuration; where it names nobody, the one that is always there.
+fn organizations(settings: &Settings) -> BTreeSet<Organization> {
+    let named: BTreeSet<Organization> = settings.connections.iter().map(|c| c.key.organization.clone()).collect();
+    if named.is_empty() { BTreeSet::from([Organization::default()]) } else { named }
+}
+
+async fn ask(client: &Client, organizations: &BTreeSet<Organization>) -> Result<Readings, Trouble> {
+    let mut all = Readings { running: true, connections: Vec::new(), targets: Vec::new(), date: None };
+    for organization in organizations {
+        let Answer { date, body } = client.get(&format!("/api/v1/connections?organization={organization}")).await?;
+        let connections = list(&body, "connections");
+        for connection in &connections {
+            let name = word(connection, "name");
+            let path = format!("/api/v1/connections/{name}/targets?organization={organization}");
+            all.targets.extend(list(&client.get(&path).await?.body, "targets"));
+        }
+        all.connections.extend(connections);
+        all.date = date;
     }
-    Ok(Readings { running: true, connections, targets, date })
+    Ok(all)
 }
 
 /// A list that stands by itself, or under its name.
