@@ -6,8 +6,7 @@ use crate::webdriver::Browser;
 
 /// A yard that polls once an hour: whatever moves on its page moves by itself.
 async fn quiet_yard(provider: &FakeProvider) -> TestApp {
-    let app =
-        TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("1h").min_age("1s"))).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet().min_age("1s"))).await;
     app.has_polled("yard", "controller").await;
     app
 }

@@ -10,7 +10,7 @@ const PAGES: [&str; 3] = ["/", "/c/yard", "/c/yard/t/controller"];
 async fn full_yard(provider: &FakeProvider) -> TestApp {
     provider.renames(1, "The lawn behind the greenhouse, from the rhododendrons down to the riverbank");
     provider.renames(2, &"Unbreakable".repeat(12));
-    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1h").min_age("1s"))).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet().min_age("1s"))).await;
     app.has_polled("yard", "controller").await;
     let id = app.operator().runs_zone(3).await;
     app.operator().sees_job(id, "done").await;

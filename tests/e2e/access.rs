@@ -7,7 +7,7 @@ const REFRESH: &str = "/api/v1/connections/yard/targets/controller/refresh";
 const COMMAND: &str = "/api/v1/connections/yard/commands/run-zone";
 
 async fn quiet_yard(provider: &FakeProvider) -> TestApp {
-    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1h").min_age("1s"))).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet().min_age("1s"))).await;
     app.has_polled("yard", "controller").await;
     app.target_when("yard", "controller", "the answer is 2 s old", |t| t["age_seconds"].as_u64() >= Some(2)).await;
     app

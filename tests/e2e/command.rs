@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// Five per 10 s for each endpoint, a poller that asks once, a refresh after 2 s at the earliest.
 async fn quiet_yard(provider: &FakeProvider) -> TestApp {
-    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1h"))).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet())).await;
     app.has_polled("yard", "controller").await;
     app
 }
@@ -40,8 +40,12 @@ async fn a_command_is_accepted_sent_once_and_followed_by_a_refresh() {
     // I2: the fifth request shows what the command did.
     app.target_when("yard", "controller", "zone 3 is seen running", |t| t["items"][2]["state"] == "running").await;
     assert_eq!(provider.count_of(STATUS), 2);
-    let job = app.job(job_id(&accepted)).await;
-    assert_eq!(job["refresh"]["target"], "controller", "{job}");
+    let job = eventually("the job tells of its refresh", SOON, || async {
+        let job = app.job(job_id(&accepted)).await;
+        (!job["refresh"].is_null()).then_some(job)
+    })
+    .await;
+    assert_eq!((&job["refresh"]["target"], &job["refresh"]["result"]), (&"controller".into(), &"refreshed".into()));
     let ledger = app.ledger("yard").await;
     let callers: Vec<_> = ledger.iter().filter_map(|c| c["caller"].as_str()).collect();
     assert_eq!(callers, ["poller", "command", "refresh"]);
@@ -51,7 +55,7 @@ async fn a_command_is_accepted_sent_once_and_followed_by_a_refresh() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_young_answer_is_not_refreshed_after_a_command() {
     let provider = FakeProvider::limited(5, secs(10)).await;
-    let config = Config::yard(&provider.base_url()).tuned(|c| c.every("1h").min_age("60s"));
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.quiet().min_age("60s"));
     let app = TestApp::start(config).await;
     app.has_polled("yard", "controller").await;
     let id = app.operator().runs_zone(1).await;
@@ -114,8 +118,8 @@ async fn a_key_makes_a_repeated_request_the_same_job() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_waits_for_its_budget_over_a_restart() {
     let provider = FakeProvider::limited(2, secs(10)).await;
-    let config = Config::yard(&provider.base_url())
-        .tuned(|c| c.no_limits().limit("all", 2, "10s", "").every("1h").min_age("60s"));
+    let config =
+        Config::yard(&provider.base_url()).tuned(|c| c.no_limits().limit("all", 2, "10s", "").quiet().min_age("60s"));
     let mut app = TestApp::start(config).await;
     app.has_polled("yard", "controller").await;
     let mut jobs = Vec::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// An appliance that has run and stopped: its folder and its good file.
 async fn used_file(provider: &FakeProvider) -> TestApp {
-    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1h"))).await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet())).await;
     app.has_polled("yard", "controller").await;
     app.stop().await;
     app

@@ -53,7 +53,7 @@ async fn metrics_are_prometheus_text_with_our_names() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_lets_the_request_in_flight_come_home() {
     let provider = FakeProvider::limited(5, secs(10)).await;
-    let config = Config::yard(&provider.base_url()).tuned(|c| c.every("1h").min_age("1s"));
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.quiet().min_age("1s"));
     let mut app = TestApp::start(config).await;
     app.has_polled("yard", "controller").await;
     app.target_when("yard", "controller", "the answer is 2 s old", |t| t["age_seconds"].as_u64() >= Some(2)).await;

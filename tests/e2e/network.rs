@@ -111,7 +111,7 @@ async fn a_body_without_end_is_given_up() {
 async fn each_hop_of_a_redirect_is_charged() {
     let provider = FakeProvider::limited(5, secs(10)).await;
     provider.is(Mode::RedirectHere);
-    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1h"))).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet())).await;
     let target = app.has_polled("yard", "controller").await;
     assert_eq!(target["item_count"], 3, "{target}");
     assert_eq!(provider.count_of("/v2/statusschedule.php"), 1);

@@ -5,7 +5,7 @@ use crate::support::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_open_tabs_spend_nothing() {
     let provider = FakeProvider::limited(5, secs(10)).await;
-    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1h"))).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet())).await;
     app.has_polled("yard", "controller").await;
     let asked = provider.count();
 

@@ -118,6 +118,7 @@ impl Connection {
         self.limits.push(lines.to_owned());
         self
     }
+    /// None but [`AMPLE`], unless others follow.
     pub fn no_limits(mut self) -> Connection {
         self.limits.clear();
         self
@@ -125,6 +126,10 @@ impl Connection {
     pub fn every(mut self, interval: &str) -> Connection {
         self.poll = format!("enabled = true\ninterval = \"{interval}\"");
         self
+    }
+    /// Polled once, soon (the first poll is spread over a tenth of the interval), and then not while a test looks.
+    pub fn quiet(self) -> Connection {
+        self.every("60s")
     }
     pub fn not_polled(mut self) -> Connection {
         self.poll = "enabled = false\ninterval = \"1h\"".to_owned();
@@ -155,12 +160,15 @@ impl Connection {
         if let Some(timeout) = &self.request_timeout {
             let _ = writeln!(out, "request_timeout = \"{timeout}\"");
         }
-        for limit in &self.limits {
+        for limit in self.limits.iter().map(String::as_str).chain(self.limits.is_empty().then_some(AMPLE)) {
             let _ = writeln!(out, "\n[[connection.limit]]\n{limit}");
         }
         let _ = writeln!(out, "\n[connection.poll]\n{}\n{}", self.poll, self.body);
     }
 }
+
+/// Every connection must declare a limit; this one is never met in a test.
+const AMPLE: &str = "name = \"ample\"\nrequests = 100000\nwindow = \"1h\"\nkind = \"rolling\"";
 
 /// Target, states, command and the one rule of the irrigation cloud.
 pub const IRRIGATION: &str = r#"
