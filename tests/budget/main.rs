@@ -1,0 +1,2 @@
+#[path = "../judges/mod.rs"]
+mod judges;
