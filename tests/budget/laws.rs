@@ -69,8 +69,12 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn sent(&self) -> impl Iterator<Item = &'a Sent> + use<'a> {
+        self.first_sent(usize::MAX)
+    }
+
+    fn first_sent(&self, n: usize) -> impl Iterator<Item = &'a Sent> + use<'a> {
         let scope = self.scope;
-        self.evidence.sent.iter().filter(move |s| scope.as_ref().is_none_or(|e| *e == s.record.endpoint))
+        self.evidence.sent.iter().take(n).filter(move |s| scope.as_ref().is_none_or(|e| *e == s.record.endpoint))
     }
 
     /// The provider's clock, on which judges live.
@@ -89,6 +93,10 @@ impl<'a> Bench<'a> {
             Kind::Monthly { day, resets_at, time_zone } => {
                 vec![Box::new(MonthlyZone::new(amount, time_zone, *day, resets_at.0, skew))]
             }
+            // A weighted request makes the pause after it longer, which is GCRA; a sliding log is promised to plain ones.
+            Kind::Pace { window } if self.sent().any(|s| s.record.cost > 1) => {
+                vec![Box::new(Gcra::new(amount, window.0, 0))]
+            }
             Kind::Pace { window } => {
                 vec![Box::new(Gcra::new(amount, window.0, 0)), Box::new(SlidingLog::new(amount, window.0))]
             }
@@ -97,7 +105,12 @@ impl<'a> Bench<'a> {
     }
 
     fn counted(&self, assign: Assign) -> impl Iterator<Item = (i64, u64)> {
-        self.sent().filter_map(move |s| Some((self.wall(assign.at(s)?), u64::from(s.record.cost))))
+        self.first_counted(assign, usize::MAX)
+    }
+
+    /// Of the first `n` requests of the story.
+    fn first_counted(&self, assign: Assign, n: usize) -> impl Iterator<Item = (i64, u64)> {
+        self.first_sent(n).filter_map(move |s| Some((self.wall(assign.at(s)?), u64::from(s.record.cost))))
     }
 
     /// Law 1.
@@ -114,14 +127,14 @@ impl<'a> Bench<'a> {
     }
 
     fn in_flight(&self, assign: Assign, limit: u64, whose: impl Fn(Caller) -> bool) -> Result<(), Broken> {
-        self.flight(assign, limit, whose)
+        self.flight(assign, limit, usize::MAX, whose)
             .verdict()
             .or_else(|over| broken("never over", format!("{over} ({:?}, counted {assign:?})", self.limit)))
     }
 
-    fn flight(&self, assign: Assign, limit: u64, whose: impl Fn(Caller) -> bool) -> Concurrency {
+    fn flight(&self, assign: Assign, limit: u64, first: usize, whose: impl Fn(Caller) -> bool) -> Concurrency {
         let mut judge = Concurrency::new(limit);
-        for sent in self.sent().filter(|s| whose(s.record.caller)) {
+        for sent in self.first_sent(first).filter(|s| whose(s.record.caller)) {
             if let Some(from) = assign.at(sent) {
                 judge.stay(Stay { from: self.wall(from), until: self.wall(sent.end), cost: 1 });
             }
@@ -166,16 +179,16 @@ impl<'a> Bench<'a> {
 
     /// A reader never sees less than the provider has counted. A pace shows at least that it is not free.
     fn shows_no_less(&self, assign: Assign) -> Result<(), Broken> {
-        let judge = self.judges(u64::MAX).into_iter().next();
-        let mut counted: Vec<_> = self.counted(assign).collect();
-        counted.sort_unstable();
         for look in &self.evidence.looks {
-            let usage = self.shown(look)?;
-            let at = self.wall(look.at);
-            let level = match (&self.limit.kind, &judge) {
-                (Kind::Pace { window }, _) => self.busy(Gcra::new(self.limit.amount, window.0, 0), &counted, at),
-                (_, Some(_)) => self.level(&counted, at),
-                (_, None) => self.flight(assign, u64::MAX, |_| true).level(at),
+            let (usage, at) = (self.shown(look)?, self.wall(look.at));
+            let mut counted: Vec<_> = self.first_counted(assign, look.sent).filter(|(then, _)| *then <= at).collect();
+            counted.sort_unstable();
+            let level = match &self.limit.kind {
+                Kind::Pace { window } => {
+                    level(Box::new(Gcra::new(self.limit.amount, window.0, 0)), &counted, at).min(1)
+                }
+                Kind::Concurrent => self.flight(assign, u64::MAX, look.sent, |_| true).level(at),
+                _ => level(self.judges(u64::MAX / 2).remove(0), &counted, at),
             };
             if usage.used < level {
                 let what =
@@ -184,21 +197,6 @@ impl<'a> Bench<'a> {
             }
         }
         Ok(())
-    }
-
-    fn level(&self, counted: &[(i64, u64)], at: i64) -> u64 {
-        let mut judge = self.judges(u64::MAX / 2).remove(0);
-        for (then, cost) in counted.iter().filter(|(then, _)| *then <= at) {
-            let _ = judge.count(*then, *cost);
-        }
-        judge.level(at)
-    }
-
-    fn busy(&self, mut judge: Gcra, counted: &[(i64, u64)], at: i64) -> u64 {
-        for (then, cost) in counted.iter().filter(|(then, _)| *then <= at) {
-            let _ = judge.count(*then, *cost);
-        }
-        judge.level(at).min(1)
     }
 
     /// Small rolling limits are kept to the millisecond: neither a unit more nor longer than the rule demands.
@@ -214,4 +212,11 @@ impl<'a> Bench<'a> {
         let used = self.shown(look)?.used;
         if used == right { Ok(()) } else { broken("shows no more", format!("{used} where the rule holds {right}")) }
     }
+}
+
+fn level(mut judge: Box<dyn Judge>, counted: &[(i64, u64)], at: i64) -> u64 {
+    for (then, cost) in counted {
+        let _ = judge.count(*then, *cost);
+    }
+    judge.level(at)
 }

@@ -47,6 +47,8 @@ impl Sent {
 #[derive(Clone, Debug)]
 pub struct Look {
     pub at: Steady,
+    /// Requests that had been sent by then.
+    pub sent: usize,
     pub usage: Vec<Usage>,
 }
 
@@ -76,6 +78,8 @@ struct Run<'t, B> {
     flights: Vec<Flight>,
     evidence: Evidence,
     moment: Option<Steady>,
+    /// A restart lost what was known about an answer, or a calendar stepped back: the ledger must fear more than before.
+    fears_more: bool,
 }
 
 pub fn endpoints() -> Vec<Endpoint> {
@@ -96,6 +100,7 @@ pub fn live<B: Book>(trace: &Trace) -> Result<Evidence, Broken> {
         flights: Vec::new(),
         evidence: Evidence::default(),
         moment: None,
+        fears_more: false,
     };
     for step in &trace.steps {
         run.step(step)?;
@@ -126,6 +131,7 @@ impl<B: Book> Run<'_, B> {
             Step::Restart { lazy_ms } => self.restart(Span(*lazy_ms)),
             Step::StepWall { by_ms } => {
                 let right = true_offset(self.trace);
+                self.fears_more = true;
                 self.offsets.insert(0, right + by_ms);
                 self.offsets.dedup();
             }
@@ -265,7 +271,7 @@ impl<B: Book> Run<'_, B> {
 
     fn look(&mut self) {
         let usage = self.book.usage(&self.now(), &endpoints());
-        self.evidence.looks.push(Look { at: self.now, usage });
+        self.evidence.looks.push(Look { at: self.now, sent: self.evidence.sent.len(), usage });
     }
 
     /// The process dies and starts again from what reached the disk. Sockets died with it; the provider
@@ -275,6 +281,7 @@ impl<B: Book> Run<'_, B> {
         for sent in &mut self.evidence.sent {
             let young = sent.record.resolution.as_ref().is_some_and(|r| self.now.since(r.at.steady) < lazy);
             if young {
+                self.fears_more = true;
                 sent.record.resolution = None;
                 sent.told = None;
             }
@@ -291,9 +298,12 @@ impl<B: Book> Run<'_, B> {
     }
 
     /// Whoever has kept units that are not used gets them, whatever the others did (of one limit alone: with several, another
-    /// may refuse).
+    /// may refuse). Only new doubt may take them: safe comes before kept.
     fn kept_units_are_there(&self) -> Result<(), Broken> {
         let [limit] = &self.trace.limits[..] else { return Ok(()) };
+        if self.fears_more {
+            return Ok(());
+        }
         for usage in self.book.usage(&self.now(), &endpoints()) {
             let endpoint = usage.endpoint.clone().unwrap_or_else(|| endpoints().remove(0));
             for (caller, kept) in &limit.keep {
