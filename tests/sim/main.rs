@@ -1,0 +1,4 @@
+//! wip
+mod dice;
+mod disk;
+mod machine;
