@@ -91,9 +91,9 @@ impl FakeClock {
 
     fn read(&self) -> (u64, Wall) {
         let (_, boottime, wall) = self.machine.readings();
-        let ran = boottime - self.started;
-        let (slow, lost) = (ran * self.rate / 1000, ran - ran * self.rate / 1000);
-        (self.started + slow, wall - Span(lost))
+        let ran = (boottime - self.started) as Ms;
+        let gone = ran * self.rate as Ms / 1000;
+        (self.started + gone as u64, Wall(wall.0 + gone - ran))
     }
 
     fn timeline(&self) -> MutexGuard<'_, Timeline> {

@@ -1,0 +1,293 @@
+//! The provider: its content, its temper, and the door to it. It decides what it counts and when; the record keeps its truth.
+
+use crate::dice::Dice;
+use crate::machine::{FakeClock, Machine, Ms};
+use crate::record::{Fact, Meant, Record, Sent, What};
+use crate::scenario::{Scenario, Weather};
+use larder::clock::Clock;
+use larder::domain::reply::{Answer, Failure, Reply};
+use larder::domain::spec::endpoint_of;
+use larder::rules::budget::Permit;
+use larder::upstream::{Door, Request};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Items by key with their level. A level is never given twice, so that content tells its version.
+type Content = BTreeMap<String, u64>;
+
+/// A content as the laws compare it.
+pub fn canonical<'a>(items: impl Iterator<Item = (&'a str, u64)>) -> String {
+    let mut all: Vec<String> = items.map(|(key, level)| format!("{key}={level}")).collect();
+    all.sort();
+    all.join(",")
+}
+
+/// Planted on the way between the provider and the appliance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leak {
+    None,
+    /// Every request goes out twice.
+    SendsTwice,
+    /// What the provider says in anger arrives as if it were data.
+    AngerAsData,
+    /// Refusals are told as if the provider were merely out of order, without a wait.
+    HidesRefusals,
+}
+
+struct Inner {
+    dice: Dice,
+    /// Versions of the content of each path, with the moment each came into being.
+    shelves: BTreeMap<String, Vec<(Ms, Content)>>,
+    record: Record,
+    requests: usize,
+}
+
+/// Survives the processes that ask it.
+#[derive(Clone)]
+pub struct Provider {
+    machine: Machine,
+    weather: Weather,
+    validators: bool,
+    unannounced: Ms,
+    leak: Leak,
+    inner: Arc<Mutex<Inner>>,
+}
+
+/// What becomes of one request, decided when it is sent.
+struct Fate {
+    counted_at: Option<Ms>,
+    ends_at: Ms,
+    result: Result<Answer, Failure>,
+    meant: Meant,
+}
+
+impl Provider {
+    pub fn new(machine: &Machine, scenario: &Scenario, dice: &mut Dice, leak: Leak) -> Provider {
+        let mut content_dice = dice.fork();
+        let paths = scenario.connections.iter().flat_map(|c| &c.targets).map(|t| t.get.clone());
+        let shelves = paths.map(|path| (path, versions(&mut content_dice, scenario.lasts))).collect();
+        let inner = Inner { dice: dice.fork(), shelves, record: Record::new(), requests: 0 };
+        Provider {
+            machine: machine.clone(),
+            weather: scenario.weather,
+            validators: scenario.validators,
+            unannounced: scenario.unannounced_hold(),
+            leak,
+            inner: Arc::new(Mutex::new(inner)),
+        }
+    }
+
+    pub fn note(&self, what: What) {
+        self.inner().record.push(Fact { at: self.machine.true_ms(), what });
+    }
+
+    pub fn record(&self) -> Record {
+        self.inner().record.clone()
+    }
+
+    pub fn door(&self, clock: Arc<FakeClock>, alive: Arc<AtomicBool>) -> FakeDoor {
+        FakeDoor { provider: self.clone(), clock, alive }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a content comes to be: now and then an item moves, comes or goes.
+fn versions(dice: &mut Dice, lasts: Ms) -> Vec<(Ms, Content)> {
+    let mut level = 0;
+    let mut next = || {
+        level += 1;
+        level
+    };
+    let mut content: Content = (0..4).map(|n| (format!("z{n}"), next())).collect();
+    let (mut at, mut all) = (0, Vec::new());
+    while at <= lasts {
+        all.push((at, content.clone()));
+        at += *dice.pick(&[20_000, 60_000, 300_000, 1_200_000]) + dice.below(60_000) as Ms;
+        let item = format!("z{}", dice.below(6));
+        if content.contains_key(&item) && content.len() > 2 && dice.chance(300) {
+            content.remove(&item);
+        } else {
+            content.insert(item, next());
+        }
+    }
+    all
+}
+
+impl Inner {
+    fn fate(&mut self, p: &Provider, request: &Request, now: Ms, deadline: Ms) -> Fate {
+        let w = &p.weather;
+        let (up, down) = (self.dice.between(1, 400) as Ms, self.dice.between(1, 800) as Ms);
+        let slow = self.dice.chance(w.slow);
+        let up = if slow { self.dice.between(0, 25_000) as Ms } else { up };
+        let counted_at = (now + up).min(deadline);
+        let ends_at = (counted_at + down).min(deadline);
+        let lost = |counted_at, failure| Fate { counted_at, ends_at, result: Err(failure), meant: Meant::Nothing };
+        if self.dice.chance(w.unreachable) {
+            return lost(None, Failure::Connect);
+        }
+        if self.dice.chance(w.lost_before) {
+            return lost(None, Failure::Dropped);
+        }
+        if self.dice.chance(w.lost_after) {
+            return lost(Some(counted_at), Failure::Dropped);
+        }
+        if self.dice.chance(w.silent) || ends_at == deadline {
+            let silent = lost(Some(counted_at), Failure::Timeout);
+            return Fate { ends_at: deadline, ..silent };
+        }
+        let (answer, meant) = self.answer(p, request, counted_at);
+        let (result, meant) = match answer {
+            // Cut off on the way.
+            Ok(_) if self.dice.chance(w.garbled / 2) => (Err(Failure::Undecodable), Meant::Nothing),
+            other => (other, meant),
+        };
+        Fate { counted_at: Some(counted_at), ends_at, result, meant }
+    }
+
+    /// What the provider says at the moment at which it counts.
+    fn answer(&mut self, p: &Provider, request: &Request, at: Ms) -> (Result<Answer, Failure>, Meant) {
+        let w = &p.weather;
+        if self.dice.chance(w.sentence) {
+            let body = "You have asked too often. Please wait a while.";
+            return (Ok(text(200, body)), Meant::Refused { wait: p.unannounced });
+        }
+        if self.dice.chance(w.too_many) {
+            return self.too_many(p);
+        }
+        if self.dice.chance(w.overloaded) {
+            return (Ok(text(*self.dice.pick(&[500, 502, 503]), "try again")), Meant::Nothing);
+        }
+        if self.dice.chance(w.garbled) {
+            let body = *self.dice.pick(&["<html>maintenance</html>", "{}", "{\"items\":7}", "null", "", "{\"items\":"]);
+            return (Ok(text(200, body)), Meant::Nothing);
+        }
+        match self.shelves.get(&request.location) {
+            Some(versions) => good(p, request, versions, at),
+            None => (Ok(text(200, "{\"message\":\"done\"}")), Meant::Nothing),
+        }
+    }
+
+    fn too_many(&mut self, p: &Provider) -> (Result<Answer, Failure>, Meant) {
+        let mut answer = text(429, "{\"error\":\"slow down\"}");
+        if self.dice.chance(500) {
+            return (Ok(answer), Meant::Refused { wait: p.unannounced });
+        }
+        let seconds = self.dice.between(0, 600);
+        answer.headers.push(("retry-after".to_owned(), seconds.to_string()));
+        // No hold is shorter than the floor of five seconds.
+        (Ok(answer), Meant::Refused { wait: (seconds as Ms * 1000).max(5_000) })
+    }
+}
+
+fn good(p: &Provider, request: &Request, versions: &[(Ms, Content)], at: Ms) -> (Result<Answer, Failure>, Meant) {
+    let version = versions.iter().rposition(|(since, _)| *since <= at).unwrap_or(0);
+    let content = &versions[version].1;
+    let meant = Meant::Good(canonical(content.iter().map(|(k, l)| (k.as_str(), *l))));
+    let etag = format!("\"v{version}\"");
+    let known = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("if-none-match"));
+    if p.validators && known.is_some_and(|(_, value)| *value == etag) {
+        return (Ok(Answer { status: 304, headers: vec![("etag".to_owned(), etag)], body: Vec::new() }), meant);
+    }
+    let items: Vec<_> = content
+        .iter()
+        .map(|(key, level)| serde_json::json!({"id": key, "name": key, "level": level, "left": at / 1000 % 300}))
+        .collect();
+    let mut answer = text(200, &serde_json::json!({ "items": items }).to_string());
+    if p.validators {
+        answer.headers.push(("etag".to_owned(), etag));
+    }
+    (Ok(answer), meant)
+}
+
+fn text(status: u16, body: &str) -> Answer {
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    Answer { status, headers, body: body.as_bytes().to_vec() }
+}
+
+/// The door of one process.
+pub struct FakeDoor {
+    provider: Provider,
+    clock: Arc<FakeClock>,
+    /// The dead send and hear nothing.
+    alive: Arc<AtomicBool>,
+}
+
+impl FakeDoor {
+    async fn go(&self, permit: Permit, request: Request) -> Reply {
+        let p = &self.provider;
+        self.stand_still_if_dead().await;
+        if self.clock.now().steady > permit.send_by() {
+            return self.reply(Err(Failure::NotSent));
+        }
+        let (no, fate) = self.send(&permit, &request);
+        if p.leak == Leak::SendsTwice {
+            self.send(&permit, &request);
+        }
+        tokio::time::sleep_until(p.machine.instant(fate.ends_at)).await;
+        self.stand_still_if_dead().await;
+        let (result, meant) = self.leaked(fate);
+        p.note(What::Delivered { request: no, meant });
+        self.reply(result)
+    }
+
+    fn send(&self, permit: &Permit, request: &Request) -> (usize, Fate) {
+        let p = &self.provider;
+        let now = p.machine.true_ms();
+        let left = permit.deadline().since(self.clock.now().steady);
+        let mut inner = p.inner();
+        let fate = inner.fate(p, request, now, now + left.0 as Ms);
+        inner.requests += 1;
+        let (no, charge) = (inner.requests, permit.charge());
+        let sent = Sent {
+            request: no,
+            connection: charge.connection.connection.to_string(),
+            target: charge.target.as_ref().map(|t| t.to_string()),
+            caller: charge.caller,
+            endpoint: endpoint_of(&request.location).to_string(),
+            cost: charge.cost,
+            tag: request.location.split_once("&tag=").map(|(_, tag)| tag.to_owned()),
+            counted: fate.counted_at.map(|at| (at, fate.ends_at)),
+        };
+        inner.record.push(Fact { at: now, what: What::Sent(sent) });
+        (no, fate)
+    }
+
+    /// The planted leaks. The record keeps what the provider meant.
+    fn leaked(&self, fate: Fate) -> (Result<Answer, Failure>, Meant) {
+        let refused = matches!(fate.meant, Meant::Refused { .. });
+        match self.provider.leak {
+            Leak::AngerAsData if refused => {
+                let body = r#"{"items":[{"id":"anger","name":"anger","level":999}]}"#;
+                (Ok(text(200, body)), fate.meant)
+            }
+            Leak::HidesRefusals if refused => (Ok(text(200, "<html>one moment</html>")), fate.meant),
+            _ => (fate.result, fate.meant),
+        }
+    }
+
+    async fn stand_still_if_dead(&self) {
+        if !self.alive.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn reply(&self, result: Result<Answer, Failure>) -> Reply {
+        let detail = result.as_ref().err().map(|f| format!("{f:?}")).unwrap_or_default();
+        Reply { arrived_at: self.clock.now().stamp(), result, detail }
+    }
+}
+
+impl Door for FakeDoor {
+    fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>> {
+        Box::pin(self.go(permit, request))
+    }
+    fn redact(&self, text: &str) -> String {
+        text.to_owned()
+    }
+}

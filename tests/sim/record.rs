@@ -1,0 +1,111 @@
+//! What happened, as nobody inside the appliance saw it: the only thing that the laws read. A doctored record is a planted bug.
+
+use crate::machine::Ms;
+use larder::domain::ids::Caller;
+
+/// Numbers the requests of a world.
+pub type RequestNo = usize;
+/// A target by the names of its connection and itself.
+pub type TargetAt = (String, String);
+
+/// A request that the door let out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    pub request: RequestNo,
+    pub connection: String,
+    pub target: Option<String>,
+    pub caller: Caller,
+    pub endpoint: String,
+    pub cost: u32,
+    /// `tag` of a command.
+    pub tag: Option<String>,
+    /// When the provider counts it, and when it is done with it. `None`: it never sees it.
+    pub counted: Option<(Ms, Ms)>,
+}
+
+/// What the door handed back, as the provider meant it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Meant {
+    /// A complete good answer with this content, or the word that it still stands.
+    Good(String),
+    /// A refusal by a limit; nobody may call for this long.
+    Refused { wait: Ms },
+    /// Nothing that says anything about content.
+    Nothing,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Stopped,
+    Killed,
+    PowerCut,
+}
+
+/// What a reader saw of a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    pub target: TargetAt,
+    /// Canonical; `None` if it was never answered.
+    pub content: Option<String>,
+    pub age_s: Option<u64>,
+    pub fresh: bool,
+    pub clock_untrusted: bool,
+    pub generation: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    Started,
+    Ended(End),
+    /// The appliance refused to start: what it said.
+    StartFailed(String),
+    Sent(Sent),
+    Delivered {
+        request: RequestNo,
+        meant: Meant,
+    },
+    Shown(Shown),
+    Budget {
+        connection: String,
+        limit: String,
+        endpoint: Option<String>,
+        used: u64,
+    },
+    /// The whole history of a target: sequence numbers with what they say.
+    History {
+        target: TargetAt,
+        entries: Vec<(u64, String)>,
+    },
+    /// An operator asks for a refresh.
+    RefreshAsked {
+        target: TargetAt,
+    },
+    /// An operator's command was accepted: the appliance promised a job.
+    Accepted {
+        tag: String,
+        job: u64,
+    },
+    /// What a job's page said; `None`: there is no such job.
+    Job {
+        job: u64,
+        tag: String,
+        state: Option<&'static str>,
+    },
+    /// The operator's switch is in force.
+    Switched {
+        connection: String,
+        on: bool,
+    },
+    Panicked(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// True time.
+    pub at: Ms,
+    pub what: What,
+}
+
+/// In the order in which it happened.
+pub type Record = Vec<Fact>;

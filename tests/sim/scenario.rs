@@ -1,0 +1,241 @@
+//! Who is polled under which rules, how the network and the clocks of this world are, all by its seed.
+
+use crate::dice::Dice;
+use crate::machine::Ms;
+use larder::domain::ids::{Caller, ConnectionKey, ConnectionName, CredentialId, Organization, TargetName};
+use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay};
+use larder::domain::outcome::Outcome;
+use larder::domain::spec::*;
+use larder::domain::time::{Span, Wall};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub const MINUTE: Ms = 60_000;
+pub const HOUR: Ms = 60 * MINUTE;
+
+/// How the clocks of this world misbehave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clocks {
+    /// A battery-backed clock that is right; power cuts happen.
+    Honest,
+    /// The wall clock is set wrong and put right again, up to hours; no power cut.
+    Stepping,
+    /// No battery: after a power cut the wall clock stands behind, and is put right some minutes later.
+    NoBattery,
+}
+
+/// Shares of requests that meet each fate, in permille; the rest is answered well.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weather {
+    pub unreachable: u64,
+    pub lost_before: u64,
+    pub lost_after: u64,
+    pub silent: u64,
+    pub slow: u64,
+    pub sentence: u64,
+    pub too_many: u64,
+    pub overloaded: u64,
+    pub garbled: u64,
+}
+
+impl Weather {
+    const CALM: Weather = Weather { slow: 10, ..Weather::ALL_ZERO };
+    const ROUGH: Weather = Weather {
+        unreachable: 40,
+        lost_before: 30,
+        lost_after: 40,
+        silent: 40,
+        slow: 60,
+        overloaded: 20,
+        garbled: 20,
+        ..Weather::ALL_ZERO
+    };
+    const ANGRY: Weather =
+        Weather { sentence: 80, too_many: 80, overloaded: 40, garbled: 40, silent: 20, ..Weather::ALL_ZERO };
+    const ALL_ZERO: Weather = Weather {
+        unreachable: 0,
+        lost_before: 0,
+        lost_after: 0,
+        silent: 0,
+        slow: 0,
+        sentence: 0,
+        too_many: 0,
+        overloaded: 0,
+        garbled: 0,
+    };
+}
+
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub connections: Vec<ConnectionSpec>,
+    pub credentials: BTreeMap<ConnectionKey, CredentialId>,
+    pub clocks: Clocks,
+    pub weather: Weather,
+    /// Whether the provider hands out validators and answers 304.
+    pub validators: bool,
+    /// The provider's clock runs ahead of true time by this.
+    pub skew: Ms,
+    pub began: Wall,
+    pub lasts: Ms,
+    /// Mean time between deaths.
+    pub lives: Ms,
+}
+
+impl Scenario {
+    pub fn draw(seed: u64) -> Scenario {
+        let dice = &mut Dice::new(seed ^ 0x5ce_a210);
+        let clocks = *dice.pick(&[Clocks::Honest, Clocks::Honest, Clocks::Stepping, Clocks::NoBattery]);
+        let connections = match (dice.below(3), clocks) {
+            (0, Clocks::Honest | Clocks::Stepping) => field(dice),
+            (1, Clocks::Honest | Clocks::Stepping) => meter(dice),
+            _ => yard(dice),
+        };
+        let credentials = connections.iter().map(|c| (c.key.clone(), CREDENTIAL)).collect();
+        // Midnight in New York on the day before its clock changes, an hour or two away.
+        let midnight = 1_805_000_400_000;
+        Scenario {
+            connections,
+            credentials,
+            clocks,
+            weather: *dice.pick(&[Weather::CALM, Weather::ROUGH, Weather::ROUGH, Weather::ANGRY]),
+            validators: dice.chance(500),
+            skew: dice.between(0, 4_000) as Ms - 2_000,
+            began: Wall(midnight - dice.between(0, 2 * HOUR as u64) as Ms),
+            lasts: 3 * HOUR,
+            lives: *dice.pick(&[5 * MINUTE, 20 * MINUTE, HOUR]),
+        }
+    }
+
+    pub fn connection(&self, name: &str) -> &ConnectionSpec {
+        let found = self.connections.iter().find(|c| c.key.connection.as_str() == name);
+        found.unwrap_or_else(|| panic!("no connection {name}"))
+    }
+
+    /// Every limit of the one credential, each once.
+    pub fn limits(&self) -> Vec<Limit> {
+        let mut limits: Vec<Limit> = Vec::new();
+        for limit in self.connections.iter().flat_map(|c| &c.limits) {
+            if !limits.contains(limit) {
+                limits.push(limit.clone());
+            }
+        }
+        limits
+    }
+
+    /// Every endpoint that is ever asked.
+    pub fn endpoints(&self) -> BTreeSet<String> {
+        let targets = self.connections.iter().flat_map(|c| &c.targets).map(|t| t.endpoint());
+        let commands = self.connections.iter().flat_map(|c| &c.commands).map(|c| c.endpoint());
+        targets.chain(commands).map(|e| e.to_string()).collect()
+    }
+
+    /// The least that a refusal without an announced wait holds for.
+    pub fn unannounced_hold(&self) -> Ms {
+        if self.connections.iter().any(|c| c.key.connection.as_str() == "yard") { 5 * MINUTE } else { 5_000 }
+    }
+}
+
+const CREDENTIAL: CredentialId = CredentialId([3; 16]);
+
+fn key(name: &str) -> ConnectionKey {
+    ConnectionKey { organization: Organization::default(), connection: ConnectionName::from(name) }
+}
+
+fn limit(name: &str, amount: u64, kind: Kind) -> Limit {
+    let (keep, cap) = (BTreeMap::new(), BTreeMap::new());
+    Limit { name: name.to_owned(), amount, kind, scope: Scope::Credential, keep, cap }
+}
+
+fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
+    let field = |name: &str, path: &str, kind| FieldSpec {
+        name: name.to_owned(),
+        path: path.to_owned(),
+        kind,
+        when: None,
+        volatile: false,
+    };
+    TargetSpec {
+        name: TargetName::from(name),
+        get: get.to_owned(),
+        cost: 1,
+        items: "$.items[*]".to_owned(),
+        key: "$.id".to_owned(),
+        title: Some("$.name".to_owned()),
+        fresh_for: Some(fresh_for),
+        expires_after: None,
+        fields: vec![field("level", "$.level", FieldKind::Number), field("left", "$.left", FieldKind::SecondsLeft)],
+        states: Vec::new(),
+        volatile: Vec::new(),
+    }
+}
+
+fn command(then_refresh: &str) -> CommandSpec {
+    CommandSpec {
+        name: "run".to_owned(),
+        method: "GET",
+        path: "/run?relay={item}&tag={tag}".to_owned(),
+        cost: 1,
+        then_refresh: Some(TargetName::from(then_refresh)),
+        retry: Retry::Never,
+    }
+}
+
+fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<TargetSpec>) -> ConnectionSpec {
+    let sentence = RuleSpec {
+        name: "lockout sentence".to_owned(),
+        outcome: Some(Outcome::Limited),
+        body: Some("asked too often".to_owned()),
+        ..RuleSpec::default()
+    };
+    ConnectionSpec {
+        key: key(name),
+        provider: "simulated".to_owned(),
+        recipe: None,
+        base_url: "http://provider.test".to_owned(),
+        secret: SecretSource::None,
+        carrier: Carrier::None,
+        limits,
+        poll: PollSpec { enabled: true, interval: Interval::Every(interval) },
+        commands: vec![command(targets[0].name.as_str())],
+        targets,
+        rules: vec![sentence],
+        waits: WaitSpec::default(),
+        network: NetworkSpec { request_timeout: Span::from_secs(20), ..NetworkSpec::default() },
+        refresh_min_age: Span::from_secs(60),
+    }
+}
+
+/// I: five requests per five minutes and endpoint, the fifth kept.
+fn yard(dice: &mut Dice) -> Vec<ConnectionSpec> {
+    let mut status = limit("status", 5, Kind::Rolling { window: Span::from_secs(300) });
+    status.scope = Scope::Endpoint;
+    status.keep.insert(Caller::Refresh, 1);
+    let interval = Span::from_secs(*dice.pick(&[75, 75, 90, 300]));
+    let fresh_for = Span::from_secs(*dice.pick(&[90, 120, 600]));
+    vec![connection("yard", interval, vec![status], vec![target("controller", "/status", fresh_for)])]
+}
+
+/// F: two connections with one credential; a pace, a day in the vendor's zone, and few in flight.
+fn field(dice: &mut Dice) -> Vec<ConnectionSpec> {
+    let zone = "America/New_York".to_owned();
+    let mut flight = limit("flight", 3, Kind::Concurrent);
+    flight.cap.insert(Caller::Poller, 2);
+    let mut day = limit("day", dice.between(60, 400), Kind::Daily { resets_at: TimeOfDay(0), time_zone: zone });
+    day.keep.insert(Caller::Refresh, 10);
+    let limits = vec![limit("pace", 2, Kind::Pace { window: Span::from_secs(1) }), day, flight];
+    let interval = Span::from_secs(*dice.pick(&[60, 120, 300]));
+    let fresh_for = Span(interval.0 * 3 / 2);
+    let north = vec![target("p1", "/tasks?project=1", fresh_for), target("p2", "/tasks?project=2", fresh_for)];
+    let south = vec![target("p3", "/tasks?project=3", fresh_for)];
+    vec![connection("north", interval, limits.clone(), north), connection("south", interval, limits, south)]
+}
+
+/// Windows aligned to the provider's clock, and a rolling hour above them.
+fn meter(dice: &mut Dice) -> Vec<ConnectionSpec> {
+    let fixed = Kind::Fixed { window: Span::from_secs(*dice.pick(&[60, 300, 900])) };
+    let limits = vec![
+        limit("window", dice.between(2, 5), fixed),
+        limit("hour", dice.between(20, 60), Kind::Rolling { window: Span::from_secs(3600) }),
+    ];
+    let interval = Span::from_secs(*dice.pick(&[30, 60, 240]));
+    vec![connection("meter", interval, limits, vec![target("readings", "/readings", Span::from_secs(300))])]
+}
