@@ -124,15 +124,23 @@ pub fn never_over(scenario: &Scenario, record: &[Fact]) -> Verdict {
 
 /// The ledger never shows less than the provider has counted of what was sent before the look.
 pub fn shows_no_less(scenario: &Scenario, record: &[Fact]) -> Verdict {
-    for (index, fact) in record.iter().enumerate() {
-        let What::Budget { limit: name, endpoint, used, .. } = &fact.what else { continue };
-        let limits = scenario.limits();
+    let limits = scenario.limits();
+    let mut before: Vec<&Sent> = Vec::new();
+    for fact in record {
+        let (name, endpoint, used) = match &fact.what {
+            What::Sent(sent) => {
+                before.push(sent);
+                continue;
+            }
+            What::Budget { limit, endpoint, used, .. } => (limit, endpoint, used),
+            _ => continue,
+        };
         let Some(limit) = limits.iter().find(|l| l.name == *name) else { continue };
-        let before = &record[..index];
+        let inside = || before.iter().copied().filter(|s| endpoint.as_ref().is_none_or(|e| *e == s.endpoint));
         let level = match limit.kind {
-            Kind::Concurrent => flight(u64::MAX, within(before, endpoint)).level(fact.at),
-            Kind::Pace { .. } => level(scenario, limit, endpoint, before, fact.at).min(1),
-            _ => level(scenario, limit, endpoint, before, fact.at),
+            Kind::Concurrent => flight(u64::MAX, inside()).level(fact.at),
+            Kind::Pace { .. } => level(scenario, limit, inside(), fact.at).min(1),
+            _ => level(scenario, limit, inside(), fact.at),
         };
         if *used < level {
             let what = format!("\"{name}\" {endpoint:?} shows {used}, the provider has {level}");
@@ -142,12 +150,10 @@ pub fn shows_no_less(scenario: &Scenario, record: &[Fact]) -> Verdict {
     Ok(())
 }
 
-fn level(scenario: &Scenario, limit: &Limit, scope: &Option<String>, before: &[Fact], at: Ms) -> u64 {
+fn level<'a>(scenario: &Scenario, limit: &Limit, sent: impl Iterator<Item = &'a Sent>, at: Ms) -> u64 {
     let mut judge = judges(scenario, limit, u64::MAX / 2).remove(0);
-    let mut counted: Vec<_> = within(before, scope)
-        .filter_map(|s| Some((s.counted?.0, u64::from(s.cost))))
-        .filter(|(then, _)| *then <= at)
-        .collect();
+    let counted = sent.filter_map(|s| Some((s.counted?.0, u64::from(s.cost)))).filter(|(then, _)| *then <= at);
+    let mut counted: Vec<_> = counted.collect();
     counted.sort_unstable();
     for (then, cost) in counted {
         let _ = judge.count(scenario.began.0 + then, cost);

@@ -58,6 +58,15 @@ pub struct Shown {
 pub enum What {
     Started,
     Ended(End),
+    /// Power is back after so long; the wall clock stands wrong by so much.
+    Rebooted {
+        dark: Ms,
+        wall_error: Ms,
+    },
+    /// The wall clock was set; it is now wrong by so much.
+    ClockSet {
+        wall_error: Ms,
+    },
     /// The appliance refused to start: what it said.
     StartFailed(String),
     Sent(Sent),

@@ -19,7 +19,8 @@ pub enum Clocks {
     Honest,
     /// The wall clock is set wrong and put right again, up to hours; no power cut.
     Stepping,
-    /// No battery: after a power cut the wall clock stands behind, and is put right some minutes later.
+    /// No battery: after a power cut the wall clock shows the date of the firmware, and is put right some minutes later. (A clock
+    /// that goes on from where it was saved at shutdown cannot be told from a right one: nothing here claims that.)
     NoBattery,
 }
 

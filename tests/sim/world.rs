@@ -7,7 +7,7 @@ use crate::machine::{FakeClock, Machine, Ms};
 use crate::provider::{FakeDoor, Leak, Provider};
 use crate::readers;
 use crate::record::{End, Record, What};
-use crate::scenario::{Clocks, MINUTE, Scenario};
+use crate::scenario::{Clocks, HOUR, MINUTE, Scenario};
 use larder::engine::appliance::Appliance;
 use larder::engine::{Parts, Running};
 use larder::store::{Options, Store, Writer};
@@ -195,13 +195,15 @@ impl<'s> World<'s> {
         let dark = self.dark_ms(3600);
         tokio::time::sleep_until(self.machine.instant(self.machine.true_ms() + dark)).await;
         let uptime = (self.dice.between(2, 40) as Ms * 1000).min(dark);
+        let now = self.machine.true_ms();
         let error = match self.scenario.clocks {
-            // Where it stood at the last shutdown, or even earlier.
-            Clocks::NoBattery => -dark - self.dice.below(900_000) as Ms,
+            // The date of the firmware: a day before this world began, plus the uptime. Or the time service was quicker than us.
+            Clocks::NoBattery if self.dice.chance(700) => uptime - now - 24 * HOUR,
             _ => 0,
         };
-        self.machine.reboot(uptime, self.machine.wall_error() + error);
-        self.clock_set_at = self.machine.true_ms() + self.dice.between(1, 600) as Ms * 1000;
+        self.machine.reboot(uptime, error);
+        self.provider.note(What::Rebooted { dark, wall_error: self.machine.wall_error() });
+        self.clock_set_at = now + self.dice.between(1, 600) as Ms * 1000;
     }
 
     fn dark_ms(&mut self, most_s: u64) -> Ms {
@@ -232,8 +234,10 @@ impl<'s> World<'s> {
                 let ahead = self.dice.chance(500);
                 self.machine.set_wall_error(if ahead { size } else { -size });
             }
-            _ => self.machine.set_wall_error(0),
+            _ if error != 0 => self.machine.set_wall_error(0),
+            _ => return,
         }
+        self.provider.note(What::ClockSet { wall_error: self.machine.wall_error() });
     }
 }
 
