@@ -10,6 +10,7 @@ use super::text::{show, talk};
 use crate::config::ServerSpec;
 use crate::domain::ids::Organization;
 use crate::domain::time::Stamp;
+use crate::engine::operate::mint_token;
 use crate::rules::calendar::rfc3339;
 use crate::store::{Commit, Lane, Store, StoreError, TokenRecord, Write};
 use serde_json::{Value, json};
@@ -51,7 +52,7 @@ async fn create(client: &Client, data: &Path, name: &str, role: &str, organizati
 }
 
 async fn create_in(file: &Offline, name: &str, role: &str, organization: &str) -> Result<String, Failure> {
-    let text = mint()?;
+    let text = mint_token().map_err(Failure::failed)?;
     let record = TokenRecord {
         id: 0,
         name: name.to_owned(),
@@ -63,13 +64,6 @@ async fn create_in(file: &Offline, name: &str, role: &str, organization: &str) -
     };
     file.store.create_token(record).await.map_err(Failure::failed)?;
     Ok(text)
-}
-
-/// As the appliance makes them: 24 random bytes behind a prefix that scanners for leaked secrets can learn.
-fn mint() -> Result<String, Failure> {
-    let mut bytes = [0u8; 24];
-    getrandom::fill(&mut bytes).map_err(|e| Failure::failed(format!("The system has no random numbers: {e}.")))?;
-    Ok(bytes.iter().fold("larder_".to_owned(), |text, b| text + &format!("{b:02x}")))
 }
 
 async fn list(client: &Client, data: &Path) -> Result<Vec<Value>, Failure> {
@@ -138,13 +132,6 @@ async fn revoke_in(store: &Store, id: u64, now: Stamp) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_token_is_long_and_never_the_same() {
-        let (one, two) = (mint().unwrap(), mint().unwrap());
-        assert_eq!(one.len(), "larder_".len() + 48);
-        assert_ne!(one, two);
-    }
 
     #[test]
     fn the_list_is_aligned_and_says_when_it_is_empty() {

@@ -4,7 +4,7 @@
 use crate::domain::time::{Now, Span, Stamp};
 
 /// The first poll of a connection waits at most this, however long its interval.
-const LONGEST_FIRST_WAIT: Span = Span::from_secs(600);
+const LONGEST_FIRST_WAIT: Span = Span::from_secs(120);
 /// Backoff begins at no less than this ...
 const SHORTEST_BACKOFF: Span = Span::from_secs(1);
 /// ... and ends at no more than this.
@@ -21,7 +21,7 @@ pub fn phase(installation: &[u8; 32], name: &str, interval: Span) -> Span {
 }
 
 /// Of the first poll of a connection that never polled: soon, but spread over a tenth of the interval (10 s where the interval
-/// is 100 s; five connections that poll hourly are minutes apart, A42), and never later than 10 minutes.
+/// is 100 s; five connections that poll hourly are a minute apart, A42), and never later than two minutes: people wait for it.
 /// Folded, not clipped, at that bound: clipping would gather everybody with a long interval at one instant.
 pub fn first(now: &Now, phase: Span) -> Stamp {
     now.stamp() + Span(phase.as_millis() / 10 % LONGEST_FIRST_WAIT.as_millis())

@@ -134,9 +134,11 @@ pub fn router(state: WebState) -> Router {
         .nest("/api/v1", api::router())
         .fallback(|| async { StatusCode::NOT_FOUND })
         .layer(from_fn_with_state(state.clone(), access::guard::guard));
+    let unhurried = api::unhurried().layer(from_fn_with_state(state.clone(), access::guard::guard));
     forms
         .merge(guarded)
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIMEOUT))
+        .merge(unhurried)
         .layer(from_fn_with_state(state.clone(), errors::dress))
         .layer(CompressionLayer::new())
         .layer(from_fn(headers::secure))

@@ -40,8 +40,12 @@ pub fn router() -> Router<WebState> {
         .route("/jobs/{job}", get(connections::job))
         .route("/tokens", get(installation::tokens).post(installation::create_token))
         .route("/tokens/{token}", delete(installation::revoke_token))
-        .route("/backup", post(installation::backup))
         .route("/events", get(events::stream))
+}
+
+/// What may take longer than a reader's patience: a large file on a small card.
+pub fn unhurried() -> Router<WebState> {
+    Router::new().route("/api/v1/backup", post(installation::backup))
 }
 
 /// The organization that a request speaks of: the one it names, else the viewer's own.
