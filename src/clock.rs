@@ -74,6 +74,8 @@ impl Timeline {
             }
             return Timeline::new(boot_id, steady, boottime_ms, mark.era, offsets, high_water);
         }
+        // Where a step left several clocks believed, the one that makes the darkness shortest counts: budgets wait longer.
+        let last_wall = offsets.iter().map(|(o, _)| wall_at(last_steady, *o)).fold(last_wall, Wall::max);
         let dark = if wall >= last_wall { wall.since(last_wall).max(Span(boottime_ms)) } else { Span(boottime_ms) };
         let steady = last_steady + dark;
         // The clock before the darkness may have been the right one: calendar limits hold under it as well.
@@ -146,6 +148,10 @@ impl Timeline {
 
 fn signed(at: Steady) -> i64 {
     i64::try_from(at.0).unwrap_or(i64::MAX)
+}
+
+fn wall_at(steady: Steady, offset: i64) -> Wall {
+    Wall(signed(steady).saturating_add(offset))
 }
 
 fn offset(wall: Wall, steady: Steady) -> (i64, Steady) {
@@ -265,6 +271,17 @@ mod tests {
         let later = again.read(25_000, Wall(T0 + 7_210_000));
         assert_eq!((later.age_of(at.stamp()), later.trust), (Span::from_secs(7200), ClockTrust::Trusted));
         assert_eq!(later.steady.since(at.steady), Span(25_000));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_before_a_power_cut_and_ahead_after_it_is_not_taken_for_a_long_night() {
+        let mut t = first();
+        t.read(60_000, Wall(T0 + 7_210_000));
+        let at = t.read(61_000, Wall(T0 + 11_000));
+        let mark = t.mark(61_000, Wall(T0 + 11_000));
+        let mut again = Timeline::resume(Some(mark), Some(at.stamp()), "boot-b", 20_000, Wall(T0 + 7_231_000));
+        let now = again.read(20_000, Wall(T0 + 7_231_000));
+        assert_eq!(now.steady.since(at.steady), Span(20_000));
     }
 
     #[test]

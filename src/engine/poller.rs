@@ -22,7 +22,9 @@ enum Step {
     /// Until something rings.
     Idle,
     SleepUntil(Steady),
-    Poll(Round),
+    Poll {
+        due: Stamp,
+    },
 }
 
 /// Runs until the engine stops.
@@ -33,7 +35,7 @@ pub async fn run(core: Arc<Core>, conn: Arc<Conn>) {
     while !core.stop.is_cancelled() {
         match next_step(&core, &conn).await {
             // A round is not cut short by a bell: what it charged it resolves. It looks at `stop` by itself.
-            Step::Poll(begun) => round(&core, &conn, begun).await,
+            Step::Poll { due } => round(&core, &conn, Round { due, began: None }).await,
             Step::SleepUntil(at) => rest(&core, &conn, core.clock.sleep_until(at)).await,
             Step::Idle => rest(&core, &conn, std::future::pending()).await,
         }
@@ -73,12 +75,11 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, first: S
     if !breaker::allows(&state.breaker, now) {
         until = until.max(breaker::not_before(&state.breaker));
     }
-    if until > now.steady { Step::SleepUntil(until) } else { Step::Poll(Round { due, began: now.stamp() }) }
+    if until > now.steady { Step::SleepUntil(until) } else { Step::Poll { due } }
 }
 
 /// One round over the active targets, in the order of the file.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
-    let mut stamped = false;
     let mut refusals = 0;
     for target in &conn.targets {
         match core.store.target(&target.key).map(|t| t.unwrap_or_default().phase) {
@@ -90,11 +91,9 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
             if core.stop.is_cancelled() {
                 return;
             }
-            begun.began = if stamped { begun.began } else { core.clock.now().stamp() };
             let wished = core.clock.now().stamp();
-            match fetch(core, conn, target, Caller::Poller, Some(begun), wished).await {
+            match fetch(core, conn, target, Caller::Poller, Some(&mut begun), wished).await {
                 Ok(Done { outcome, .. }) => {
-                    stamped = true;
                     refusals += u32::from(outcome == Outcome::Limited);
                     break;
                 }
@@ -158,7 +157,7 @@ mod tests {
         for (what, enabled, state, hold, expected) in [
             ("switched off", false, due(0), None, Step::Idle),
             ("not due", true, due(2_000), None, Step::SleepUntil(Steady(2_000))),
-            ("due", true, due(1_000), None, Step::Poll(Round { due: now(1_000).stamp(), began: now(1_000).stamp() })),
+            ("due", true, due(1_000), None, Step::Poll { due: now(1_000).stamp() }),
             ("held longer", true, due(2_000), Some(Steady(7_000)), Step::SleepUntil(Steady(7_000))),
             (
                 "a hold that is over does not hasten",
@@ -168,13 +167,7 @@ mod tests {
                 Step::SleepUntil(Steady(2_000)),
             ),
             ("breaker open", true, ConnectionState { breaker: open, ..due(0) }, None, Step::SleepUntil(Steady(9_000))),
-            (
-                "never polled",
-                true,
-                ConnectionState::default(),
-                None,
-                Step::Poll(Round { due: first, began: now(1_000).stamp() }),
-            ),
+            ("never polled", true, ConnectionState::default(), None, Step::Poll { due: first }),
         ] {
             assert_eq!(decide(enabled, &state, hold, first, &now(1_000)), expected, "{what}");
         }

@@ -192,6 +192,8 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
     let facts = s.facts(conn, Some((target, &state)));
     let word = freshness::state(&facts);
     let fresh = facts.age.is_some_and(|age| age <= facts.fresh_for) && state.trouble.is_none();
+    // An age that may be greater than shown is not fresh.
+    let fresh = fresh && !facts.clock_untrusted;
     let fresh = fresh && facts.expires_after.is_none_or(|bound| facts.age.is_some_and(|age| age <= bound));
     let standing = words::connection_sentence(&standing(core, conn, &s, word), &s.now);
     let shown: Vec<ItemView> = items.iter().map(|i| item(&s.now, &state, i)).collect();

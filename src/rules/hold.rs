@@ -38,7 +38,8 @@ pub fn hold_for(verdict: &Verdict, usage: &[Usage], last: Option<&Hold>, waits: 
             (now.steady + grown(base, strikes), reason, source)
         }
     };
-    let until = until.max(now.steady + waits.floor);
+    // Law 8: no refusal brings the end of a hold forward.
+    let until = until.max(now.steady + waits.floor).max(last.map_or(Steady(0), |h| h.until));
     let rule = verdict.rule.clone();
     Some(Hold { since: now.stamp(), until, reason, source, rule, said: verdict.said.clone(), strikes })
 }
@@ -188,5 +189,13 @@ mod tests {
         }
         assert_eq!(&lengths[..4], [300, 600, 1200, 2400]);
         assert_eq!(lengths.last(), Some(&86_400));
+    }
+
+    #[test]
+    fn a_shorter_hint_does_not_shorten_a_hold() {
+        let waits = WaitSpec::default();
+        let first = hold_for(&verdict(Outcome::Limited, Some(8008)), &[five_minutes()], None, &waits, &now());
+        let second = hold_for(&verdict(Outcome::Limited, Some(10)), &[five_minutes()], first.as_ref(), &waits, &now());
+        assert_eq!(second.map(|h| h.until), first.map(|h| h.until));
     }
 }

@@ -63,12 +63,14 @@ pub fn consequences(
     let usage = core.store.usage(conn.credential, &now, std::slice::from_ref(&exchanged.endpoint));
     let usage: Vec<_> = usage.into_iter().filter(|u| u.endpoint.iter().all(|e| *e == exchanged.endpoint)).collect();
     let new_hold = hold_for(&verdict, &usage, last.as_ref(), &conn.spec.waits, &now);
-    let mut events = hold_events(conn, &now, last.as_ref(), new_hold.as_ref(), verdict.outcome);
-    let hold = match (&new_hold, &last) {
-        (Some(hold), _) => Some(Some(hold.clone())),
-        (None, Some(_)) if verdict.outcome.is_good() => Some(None),
-        _ => None,
+    // A good answer to a request from before the hold says nothing about it.
+    let lifted =
+        verdict.outcome.is_good() && last.as_ref().is_some_and(|h| exchanged.reserved_at.steady >= h.since.steady);
+    let hold = match new_hold {
+        Some(hold) => Some(Some(hold)),
+        None => lifted.then_some(None),
     };
+    let mut events = hold_events(conn, &now, last.as_ref(), hold.as_ref());
     let next = connection_after(conn, state, &verdict, &now);
     events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
     Consequences { verdict, status, resolution, hold, state: next, events }
@@ -104,21 +106,13 @@ fn connection_after(conn: &Conn, state: &ConnectionState, verdict: &Verdict, now
     next
 }
 
-fn hold_events(conn: &Conn, now: &Now, last: Option<&Hold>, new: Option<&Hold>, outcome: Outcome) -> Vec<NewEvent> {
-    let event = |kind, message| NewEvent {
-        kind,
-        at: now.stamp(),
-        connection: Some(conn.spec.key.clone()),
-        target: None,
-        message,
+fn hold_events(conn: &Conn, now: &Now, last: Option<&Hold>, change: Option<&Option<Hold>>) -> Vec<NewEvent> {
+    let (kind, message) = match (last, change) {
+        (_, Some(Some(hold))) => (EventKind::HoldStarted, words::hold_started(conn, hold, now)),
+        (Some(hold), Some(None)) => (EventKind::HoldEnded, words::hold_ended(conn, hold, now)),
+        _ => return Vec::new(),
     };
-    match (last, new) {
-        (_, Some(hold)) => vec![event(EventKind::HoldStarted, words::hold_started(conn, hold, now))],
-        (Some(hold), None) if outcome.is_good() => {
-            vec![event(EventKind::HoldEnded, words::hold_ended(conn, hold, now))]
-        }
-        _ => Vec::new(),
-    }
+    vec![NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message }]
 }
 
 fn breaker_event(conn: &Conn, now: &Now, before: Breaker, after: Breaker) -> Option<NewEvent> {
@@ -142,7 +136,7 @@ pub async fn from_answer(
     before: TargetState,
     mut exchanged: Exchanged,
     conditional: bool,
-    round: Option<Round>,
+    round: Option<&Round>,
 ) -> Result<Done, Stopped> {
     let reply = std::mem::replace(&mut exchanged.reply, placeholder());
     let (reply, verdict, body) = classify(core, conn, reply, conditional);
@@ -150,9 +144,7 @@ pub async fn from_answer(
     let mut state = conn.state.lock().await;
     let mut after = consequences(core, conn, &exchanged, &reply, verdict, &state);
     if let Some(round) = round {
-        let base = conn.base_interval();
-        after.state.next_poll_at =
-            Some(schedule::next(round.due, round.began, base, schedule::backoff(after.state.failures, base)));
+        after.state.next_poll_at = round.next(conn, after.state.failures).or(after.state.next_poll_at);
     }
     let outcome = after.verdict.outcome;
     let learned = learned(conn, target, &before, content, &after, &reply);

@@ -37,12 +37,20 @@ pub struct Done {
     pub asked: bool,
 }
 
-/// A polling round: when it was due and when it began. Its first admission stamps the poll clock (A4); other callers have none
-/// and do not move it (F5).
+/// A polling round. Its first admission stamps the poll clock (A4); other callers have none and do not move it (F5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     pub due: Stamp,
-    pub began: Stamp,
+    /// When its first request was admitted; not when it was wished for, which may have been long before.
+    pub began: Option<Stamp>,
+}
+
+impl Round {
+    /// When the next round is due; `None` while this one has not begun.
+    pub fn next(&self, conn: &Conn, failures: u32) -> Option<Stamp> {
+        let base = conn.base_interval();
+        Some(schedule::next(self.due, self.began?, base, schedule::backoff(failures, base)))
+    }
 }
 
 /// Asks the provider about one target. `wished_at`: an answer that arrived later fulfils the wish without another request.
@@ -51,7 +59,7 @@ pub async fn fetch(
     conn: &Conn,
     target: &Target,
     caller: Caller,
-    round: Option<Round>,
+    mut round: Option<&mut Round>,
     wished_at: Stamp,
 ) -> Result<Done, Stopped> {
     let _flight = target.flight.lock().await;
@@ -74,14 +82,18 @@ pub async fn fetch(
     let conditional = !request.headers.is_empty();
     let exchanged = {
         let mut state = conn.state.lock().await;
-        let (next, with) = stamp_attempt(core, conn, target, &before, &state, round);
+        let begun = round.as_deref().map(|r| Round { began: r.began.or(Some(core.clock.now().stamp())), ..*r });
+        let (next, with) = stamp_attempt(core, conn, target, &before, &state, begun.as_ref());
         let permit = exchange::admit(core, conn, &asking, with).await?;
         *state = next;
+        if let (Some(round), Some(begun)) = (round.as_deref_mut(), begun) {
+            *round = begun;
+        }
         drop(state);
         exchange(core, conn, &asking, permit, request).await?
     };
     let before = TargetState { attempted_at: Some(exchanged.reserved_at), ..before };
-    learn::from_answer(core, conn, target, before, exchanged, conditional, round).await
+    learn::from_answer(core, conn, target, before, exchanged, conditional, round.as_deref()).await
 }
 
 /// Asks cheaply where the provider gave validators (RFC 9110 section 13).
@@ -100,15 +112,14 @@ fn stamp_attempt(
     target: &Target,
     before: &TargetState,
     state: &ConnectionState,
-    round: Option<Round>,
+    round: Option<&Round>,
 ) -> (ConnectionState, With) {
     let now = core.clock.now();
     let mut next = state.clone();
     next.breaker = breaker::on_attempt(next.breaker, &now);
     if let Some(round) = round {
-        next.last_poll_at = Some(round.began);
-        let base = conn.base_interval();
-        next.next_poll_at = Some(schedule::next(round.due, round.began, base, schedule::backoff(next.failures, base)));
+        next.last_poll_at = round.began;
+        next.next_poll_at = round.next(conn, next.failures);
     }
     let attempted = TargetState { attempted_at: Some(now.stamp()), ..before.clone() };
     let mut writes = vec![Write::Target(target.key.clone(), attempted)];
