@@ -4,6 +4,7 @@
 #[path = "../e2e/support/mod.rs"]
 mod support;
 
+mod forms;
 mod live;
 mod looks;
 mod proxy;

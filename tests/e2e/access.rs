@@ -89,6 +89,25 @@ async fn a_page_of_a_stranger_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_form_without_its_protection_is_refused() {
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    let asked = provider.count();
+    let form = |body: &str| Ask::post("/c/yard/t/controller/refresh").form(body);
+    let token = format!("token={}", app.token());
+    for ask in [
+        form(&token),
+        form(&format!("csrf=guessed&{token}")),
+        form("").token(app.token()),
+        form(&token).header("origin", "http://evil.example"),
+    ] {
+        let reply = app.send(ask).await;
+        assert!(reply.status == 403 || reply.status == 401, "{} {}", reply.status, reply.body);
+    }
+    assert_eq!(provider.count(), asked);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pages_defend_themselves() {
     let provider = FakeProvider::unlimited().await;
     let app = quiet_yard(&provider).await;

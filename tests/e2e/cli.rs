@@ -93,8 +93,11 @@ async fn status_four_is_exhausted() {
     let view = app.connection_when("yard", "nothing is left", |c| c["budget"][0]["remaining"] == 0).await;
     assert_eq!(view["state"], "exhausted", "{view}");
     app.larder_here(&["status"]).await.expect(4);
-    let problem = app.operator().refreshes("yard", "controller").await.expect_problem(429);
-    assert!(problem["not_before"].as_str().is_some_and(|t| t.contains("T00:00:0")), "until the reset: {problem}");
+    eventually("the refusal names the reset", SOON, || async {
+        let problem = app.operator().refreshes("yard", "controller").await.expect_problem(429);
+        problem["not_before"].as_str().is_some_and(|t| t.contains("T00:00:0")).then_some(())
+    })
+    .await;
     assert_eq!(provider.count(), 2);
 }
 

@@ -81,7 +81,7 @@ async fn a_corrupt_file_is_refused_unharmed() {
     let from = 4096.min(bad.len() / 4);
     bad[from..].iter_mut().enumerate().for_each(|(i, b)| *b = b.wrapping_mul(31) ^ (i as u8) ^ 0x5A);
     std::fs::write(app.data(), &bad).expect("our own file");
-    is_refused_unharmed(&mut app, &provider, &["corrupt"]).await;
+    is_refused_unharmed(&mut app, &provider, &["damaged"]).await;
 
     // Its owner brings back a copy, and everything is there.
     std::fs::write(app.data(), &good).expect("our own file");
@@ -95,7 +95,7 @@ async fn a_truncated_file_is_refused_unharmed() {
     let mut app = used_file(&provider).await;
     let good = std::fs::read(app.data()).expect("the file");
     std::fs::write(app.data(), &good[..good.len() / 3]).expect("our own file");
-    is_refused_unharmed(&mut app, &provider, &["corrupt"]).await;
+    is_refused_unharmed(&mut app, &provider, &["damaged"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

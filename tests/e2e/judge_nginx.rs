@@ -25,7 +25,9 @@ impl Nginx {
         for sub in ["logs", "html", "tmp"] {
             std::fs::create_dir(folder.path().join(sub)).expect("the test's own folder");
         }
-        std::fs::write(folder.path().join("html/status.json"), STATIC).expect("the test's own folder");
+        for name in ["attic", "barn"] {
+            std::fs::write(folder.path().join(format!("html/{name}.json")), STATIC).expect("the test's own folder");
+        }
         std::fs::write(folder.path().join("nginx.conf"), configuration(port)).expect("the test's own folder");
         let mut command = Command::new(program);
         command.arg("-p").arg(folder.path()).args(["-c", "nginx.conf", "-e", "logs/error.log"]);
@@ -95,46 +97,68 @@ fn larder_config(port: u16, interval: &str) -> Config {
         .every(interval)
         .min_age("1s")
         .body(SENSORS);
-    link.request_timeout = Some("5s".to_owned());
+    link.request_timeout = Some("2s".to_owned());
     Config::new().with(link)
 }
 
+/// Two questions a round, a round a second: all that two per second allow.
 const SENSORS: &str = r#"
 [[connection.target]]
-name  = "sensors"
-get   = "/status.json"
+name  = "attic"
+get   = "/attic.json"
 items = "$.sensors[*]"
 key   = "$.id"
 title = "$.name"
 [connection.target.fields]
 value = { path = "$.value", as = "number" }
+
+[[connection.target]]
+name  = "barn"
+get   = "/barn.json"
+items = "$.sensors[*]"
+key   = "$.id"
 "#;
 
 fn trial() -> Duration {
     secs(std::env::var("LARDER_JUDGE_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(45))
 }
 
+/// The median gap between two requests in milliseconds, and everything in words.
+fn verdict(log: &[(u64, u16)], elapsed: f64, restarts: u32) -> (u64, String) {
+    let refused = log.iter().filter(|(_, status)| *status == 429).count();
+    let mut gaps: Vec<u64> = log.windows(2).map(|p| p[1].0.saturating_sub(p[0].0)).collect();
+    gaps.sort_unstable();
+    let (tightest, median, longest) = (gaps[0], gaps[gaps.len() / 2], gaps[gaps.len() - 1]);
+    let words = format!(
+        "nginx at {RATE}r/s without burst: {} requests in {elapsed:.1} s ({:.2}/s; {:.2}/s between the restarts), {refused} refused, \
+         {restarts} restarts; gaps in ms: tightest {tightest}, median {median}, longest {longest}",
+        log.len(),
+        log.len() as f64 / elapsed,
+        1000.0 / median as f64,
+    );
+    (median, words)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_full_allowed_pace_never_meets_a_429() {
     let Some(program) = judge_program("nginx", "nginx-light") else { return };
     let mut nginx = Nginx::start(&program).await;
-    // Twice a second is all that two per second allow: the interval asks for more than the pace can give.
-    let mut app = TestApp::start(larder_config(nginx.port, "500ms")).await;
+    let mut app = TestApp::start(larder_config(nginx.port, "1s")).await;
     let began = Instant::now();
-    app.has_polled("house", "sensors").await;
+    app.has_polled("house", "barn").await;
 
     let mut restarts = 0;
     while began.elapsed() < trial() {
         let mut readers = app.readers(20).await;
         let until = began.elapsed() + trial() / 4;
         while began.elapsed() < until.min(trial()) {
-            readers.load(&["/", "/c/house", "/api/v1/connections/house/targets/sensors"]).await;
-            app.operator().refreshes("house", "sensors").await;
+            readers.load(&["/", "/c/house", "/api/v1/connections/house/targets/attic"]).await;
+            app.operator().refreshes("house", "attic").await;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         drop(readers);
         if restarts < 3 {
-            if restarts % 2 == 0 {
+            if restarts == 1 {
                 app.crash().await
             } else {
                 app.restart().await
@@ -144,21 +168,14 @@ async fn the_full_allowed_pace_never_meets_a_429() {
     }
     let elapsed = began.elapsed().as_secs_f64();
     let log = nginx.log();
-    let refused = log.iter().filter(|(_, status)| *status == 429).count();
-    let tightest = log.windows(2).map(|p| p[1].0.saturating_sub(p[0].0)).min().unwrap_or_default();
-    let verdict = format!(
-        "nginx at {RATE}r/s without burst: {} requests in {elapsed:.1} s ({:.2}/s), {refused} refused, {restarts} restarts, \
-         tightest gap {tightest} ms",
-        log.len(),
-        log.len() as f64 / elapsed
-    );
+    let (median, verdict) = verdict(&log, elapsed, restarts);
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("\n{verdict}\n").as_bytes());
     assert!(nginx.process.ended().is_none(), "the judge left: {}", said(nginx.folder.path()));
-    assert_eq!(refused, 0, "{verdict}\n{log:?}");
-    assert!(log.iter().all(|(_, status)| *status == 200 || *status == 304), "{log:?}");
+    assert!(log.iter().all(|(_, status)| *status == 200 || *status == 304), "{verdict}\n{log:?}");
     assert_eq!(restarts, 3);
-    // Safe is easy if one hardly asks: most of the pace must have been used, restarts and crashes included.
-    assert!(log.len() as f64 > elapsed * f64::from(RATE) * 0.5, "{verdict}");
+    // Safe is easy if one hardly asks. A crash costs a pause: what was in flight may be counted until its deadline has passed.
+    assert!(median < 2 * 1000 / u64::from(RATE), "{verdict}");
+    assert!(log.len() as f64 > elapsed * f64::from(RATE) / 4.0, "{verdict}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -167,7 +184,7 @@ async fn the_judge_refuses_who_is_too_fast() {
     let nginx = Nginx::start(&program).await;
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], nginx.port));
     for _ in 0..3 {
-        http::send(address, &Ask::get("/status.json?api_key=impatient")).await;
+        http::send(address, &Ask::get("/attic.json?api_key=impatient")).await;
     }
     let refused = nginx.log().iter().filter(|(_, status)| *status == 429).count();
     assert!(refused >= 1, "a judge that refuses nobody judges nothing: {:?}", nginx.log());

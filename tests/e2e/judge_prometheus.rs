@@ -38,7 +38,9 @@ impl Prometheus {
             let log = || std::fs::read_to_string(folder.join("prometheus.err")).unwrap_or_default();
             assert!(process.ended().is_none(), "prometheus ended: {}", log());
             async move {
-                let reply = http::try_send(address, &Ask::get("/api/v1/query?query=up")).await.ok()?;
+                let asked = http::try_send(address, &Ask::get("/api/v1/query?query=up")).await;
+                // While it starts, it answers 503.
+                let reply = asked.ok().filter(|reply| reply.status == 200)?;
                 let series = reply.json()["data"]["result"].as_array()?.len();
                 (series >= count).then_some(())
             }

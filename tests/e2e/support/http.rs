@@ -41,6 +41,11 @@ impl Ask {
         self.body = Some(body.to_string());
         self.header("content-type", "application/json")
     }
+    /// As a browser sends a form; the text is encoded already.
+    pub fn form(mut self, body: &str) -> Ask {
+        self.body = Some(body.to_owned());
+        self.header("content-type", "application/x-www-form-urlencoded")
+    }
 
     /// `Host` is the address unless a header of the test says otherwise.
     fn build(&self, address: SocketAddr) -> hyper::Request<Full<Bytes>> {
