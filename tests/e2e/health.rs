@@ -43,8 +43,10 @@ async fn metrics_are_prometheus_text_with_our_names() {
     }
     let yard = "connection=\"yard\"";
     assert!(sample(metrics, "larder_upstream_requests_total", &[yard, "caller=\"poller\""]) >= Some(1.0), "{metrics}");
-    assert_eq!(sample(metrics, "larder_quota_limit", &[yard]), Some(5.0), "{metrics}");
-    assert!(sample(metrics, "larder_quota_remaining", &[yard]) <= Some(4.0), "{metrics}");
+    let status = [yard, "endpoint=\"/statusschedule.php\""];
+    assert_eq!(sample(metrics, "larder_quota_limit", &status), Some(5.0), "{metrics}");
+    assert!(sample(metrics, "larder_quota_remaining", &status).is_some_and(|left| left <= 4.0), "{metrics}");
+    assert_eq!(sample(metrics, "larder_quota_kept", &status), Some(1.0), "{metrics}");
     assert!(sample(metrics, "larder_build_info", &["version="]).is_some(), "{metrics}");
     let state = sample(metrics, "larder_connection_state", &[yard, "state=\"fresh\""]);
     assert_eq!(state, Some(1.0), "{metrics}");

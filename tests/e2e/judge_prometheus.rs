@@ -4,6 +4,7 @@
 use crate::support::process::{Process, free_port, judge_program};
 use crate::support::*;
 use serde_json::Value;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,10 +15,11 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    async fn start(program: &Path) -> Prometheus {
+    /// Watches each of these addresses under a name; `None` is itself.
+    async fn start(program: &Path, jobs: &[(&str, Option<SocketAddr>)]) -> Prometheus {
         let folder = tempfile::Builder::new().prefix("larder-prometheus-").tempdir().expect("a temporary folder");
         let port = free_port();
-        write_configuration(folder.path(), port, &["first", "second"]);
+        write_configuration(folder.path(), port, jobs);
         let at = |name: &str| folder.path().join(name).display().to_string();
         let mut command = Command::new(program);
         command.arg(format!("--config.file={}", at("prometheus.yml")));
@@ -25,13 +27,13 @@ impl Prometheus {
         command.arg(format!("--web.listen-address=127.0.0.1:{port}")).arg("--log.level=warn");
         let process = Process::start(&mut command, folder.path(), "prometheus");
         let mut prometheus = Prometheus { folder, port, process };
-        prometheus.has_targets(2).await;
+        prometheus.has_targets(jobs.len()).await;
         prometheus
     }
 
     /// Until it watches so many targets and knows their `up` series.
     async fn has_targets(&mut self, count: usize) {
-        let address = std::net::SocketAddr::from(([127, 0, 0, 1], self.port));
+        let address = SocketAddr::from(([127, 0, 0, 1], self.port));
         let what = format!("prometheus watches {count} targets");
         let (process, folder) = (&mut self.process, self.folder.path());
         eventually(&what, 3 * SOON, || {
@@ -49,9 +51,19 @@ impl Prometheus {
     }
 
     /// Stops watching all but these; a reload by the signal that its manual names.
-    fn watches(&self, names: &[&str]) {
-        write_configuration(self.folder.path(), self.port, names);
+    fn watches(&self, jobs: &[(&str, Option<SocketAddr>)]) {
+        write_configuration(self.folder.path(), self.port, jobs);
         self.process.hangup();
+    }
+
+    /// The value of the only series that the expression yields.
+    async fn value_of(&self, expression: &str) -> Option<f64> {
+        let address = SocketAddr::from(([127, 0, 0, 1], self.port));
+        let reply = http::send(address, &Ask::get(&format!("/api/v1/query?query={expression}"))).await.expect(200);
+        let answer = reply.json();
+        let series = answer["data"]["result"].as_array()?;
+        assert!(series.len() <= 1, "{expression} is not one series: {answer}");
+        series.first()?["value"][1].as_str()?.parse().ok()
     }
 
     fn base_url(&self) -> String {
@@ -59,13 +71,12 @@ impl Prometheus {
     }
 }
 
-/// It watches itself under several names.
-fn write_configuration(folder: &Path, port: u16, names: &[&str]) {
+fn write_configuration(folder: &Path, port: u16, jobs: &[(&str, Option<SocketAddr>)]) {
     let mut text = "global:\n  scrape_interval: 1s\nscrape_configs:\n".to_owned();
-    for name in names {
+    for (name, address) in jobs {
+        let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], port)));
         text.push_str(&format!(
-            "  - job_name: {name}\n    metrics_path: /metrics\n    params: {{ job: [{name}] }}\n    static_configs:\n      \
-             - targets: ['127.0.0.1:{port}']\n"
+            "  - job_name: {name}\n    params: {{ job: [{name}] }}\n    static_configs:\n      - targets: ['{address}']\n"
         ));
     }
     std::fs::write(folder.join("prometheus.yml"), text).expect("the test's own folder");
@@ -109,7 +120,7 @@ fn config(base_url: &str) -> Config {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_without_a_recipe_is_ten_lines_of_configuration() {
     let Some(program) = judge_program("prometheus", "prometheus") else { return };
-    let prometheus = Prometheus::start(&program).await;
+    let prometheus = Prometheus::start(&program, &[("first", None), ("second", None)]).await;
     let app = TestApp::start(config(&prometheus.base_url())).await;
 
     let targets = app.target_when("cellar", "targets", "both targets are items", |t| t["item_count"] == 2).await;
@@ -129,7 +140,7 @@ async fn a_provider_without_a_recipe_is_ten_lines_of_configuration() {
     app.target_when("cellar", "up", "it was asked again", |t| t["as_of"] != as_of).await;
     assert_eq!(app.history("cellar", "up").await.len(), settled, "{:?}", app.history("cellar", "up").await);
 
-    prometheus.watches(&["first"]);
+    prometheus.watches(&[("first", None)]);
     app.target_when("cellar", "targets", "one target is left", |t| t["item_count"] == 1).await;
     let told = app.history("cellar", "targets").await;
     let last = told.last().expect("a history");
@@ -138,4 +149,27 @@ async fn a_provider_without_a_recipe_is_ten_lines_of_configuration() {
     assert!(app.page("cellar", "targets").await.contains("second"), "the page tells what was removed");
     let view = app.connection("cellar").await;
     assert_eq!(view["state"], "fresh", "{view}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_own_metrics_are_read_by_the_one_they_are_for() {
+    let Some(program) = judge_program("prometheus", "prometheus") else { return };
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    let app = TestApp::start(Config::yard(&provider.base_url())).await;
+    app.has_polled("yard", "controller").await;
+    let prometheus = Prometheus::start(&program, &[("larder", Some(app.address))]).await;
+    for (expression, least) in [
+        ("up", 1.0),
+        ("sum(larder_upstream_requests_total)", 1.0),
+        ("sum(larder_connection_state)", 1.0),
+        ("larder_target_items", 3.0),
+        ("larder_build_info", 1.0),
+    ] {
+        eventually(&format!("{expression} is at least {least}"), SOON, || async {
+            prometheus.value_of(expression).await.filter(|value| *value >= least)
+        })
+        .await;
+    }
+    assert!(provider.count() < 20, "a scrape is a reader like any other");
+    provider.was_never_over();
 }

@@ -47,13 +47,6 @@ impl TestApp {
     pub async fn start(config: Config) -> TestApp {
         let mut app = TestApp::prepared(config);
         app.boots().await;
-        if app.larder_here(&["token", "list"]).await.code != Some(0) {
-            // FALLBACK
-            app.stop().await;
-            app.token = app.new_token("tests").await;
-            app.boots().await;
-            return app;
-        }
         app.token = app.new_token("tests").await;
         app
     }
