@@ -31,6 +31,7 @@ pub fn check(scenario: &Scenario, record: &[Fact]) -> Verdict {
     starts_and_goes_on(record)?;
     never_over(scenario, record)?;
     shows_no_less(scenario, record)?;
+    every_request_is_charged(record)?;
     only_good_answers(record)?;
     honest_age(scenario, record)?;
     polls_keep_their_interval(scenario, record)?;
@@ -159,6 +160,26 @@ fn level<'a>(scenario: &Scenario, limit: &Limit, sent: impl Iterator<Item = &'a 
         let _ = judge.count(scenario.began.0 + then, cost);
     }
     judge.level(scenario.began.0 + at)
+}
+
+/// Law 1: what was sent is in the book, for ever, and what the provider counted is not given back.
+pub fn every_request_is_charged(record: &[Fact]) -> Verdict {
+    const LAW: &str = "every request is charged";
+    for (index, fact) in record.iter().enumerate() {
+        let What::Ledger { connection, lines } = &fact.what else { continue };
+        let oldest = lines.first().map_or(0, |(id, _)| *id);
+        let by_id: BTreeMap<u64, &str> = lines.iter().copied().collect();
+        for (_, sent) in sent(&record[..index]).filter(|(_, s)| s.connection == *connection && s.charge >= oldest) {
+            match by_id.get(&sent.charge) {
+                None => return broken(LAW, fact.at, format!("request {} has no charge", sent.request)),
+                Some(&"voided") if sent.counted.is_some() => {
+                    return broken(LAW, fact.at, format!("request {} was counted and given back", sent.request));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Requests by number.

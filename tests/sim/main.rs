@@ -60,9 +60,10 @@ fn judged(seed: u64, plant: Plant) -> (Record, laws::Verdict) {
 
 /// What was done in the minutes before a law broke, and what readers saw last.
 fn tail(record: &[Fact], at: i64) -> String {
-    let near: Vec<_> = record.iter().filter(|f| (at - 1_200_000..=at + 1).contains(&f.at)).collect();
-    let seen =
-        |f: &&Fact| matches!(f.what, What::Shown(_) | What::Budget { .. } | What::History { .. } | What::Job { .. });
+    let short = |f: &&Fact| !matches!(f.what, What::History { .. } | What::Ledger { .. });
+    let near = record.iter().filter(|f| (at - 1_200_000..=at + 1).contains(&f.at)).filter(short);
+    let near: Vec<_> = near.collect();
+    let seen = |f: &&Fact| matches!(f.what, What::Shown(_) | What::Budget { .. } | What::Job { .. });
     let last = near.iter().rposition(seen).map_or(0, |last| last.saturating_sub(12));
     let told = near.iter().enumerate().filter(|(n, f)| *n > last || !seen(f));
     told.map(|(_, f)| format!("{:>9} {:?}\n", f.at, f.what)).collect()

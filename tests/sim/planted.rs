@@ -31,6 +31,7 @@ fn fact(at: Ms, what: What) -> Fact {
 fn asks(at: Ms, request: usize, caller: Caller) -> Fact {
     let sent = Sent {
         request,
+        charge: request as u64,
         connection: "yard".to_owned(),
         target: Some("controller".to_owned()),
         caller,
@@ -45,6 +46,7 @@ fn asks(at: Ms, request: usize, caller: Caller) -> Fact {
 fn runs(at: Ms, request: usize, tag: &str) -> Fact {
     let sent = Sent {
         request,
+        charge: request as u64,
         connection: "yard".to_owned(),
         target: None,
         caller: Caller::Command,
@@ -82,6 +84,10 @@ fn history(at: Ms, entries: &[(u64, &str)]) -> Fact {
     fact(at, What::History { target: zone(), entries })
 }
 
+fn ledger(at: Ms, lines: &[(u64, &'static str)]) -> Fact {
+    fact(at, What::Ledger { connection: "yard".to_owned(), lines: lines.to_vec() })
+}
+
 fn job(at: Ms, job: u64, state: Option<&'static str>) -> Fact {
     fact(at, What::Job { job, tag: "c1".to_owned(), state })
 }
@@ -100,6 +106,7 @@ fn good() -> Vec<Fact> {
         shows(80_000, "z0=2", 3, true, 2),
         budget(80_000, 2),
         history(80_000, &[(1, "z0 appeared"), (2, "z0 changed")]),
+        ledger(80_000, &[(1, "posted"), (2, "pending")]),
         fact(90_000, What::Ended(End::Killed)),
         fact(100_000, What::Started),
         shows(100_000, "z0=2", 23, true, 2),
@@ -141,6 +148,10 @@ fn each_checker_sees_its_doctored_record() {
     let table: Vec<(&str, &str, Vec<Fact>)> = vec![
         ("the file was not read again", "starts again", with(fact(95_000, What::StartFailed("corrupt".to_owned())))),
         ("a task died silently", "no panic", with(fact(95_000, What::Panicked("index".to_owned())))),
+        ("a charge that is gone", "every request is charged", with(ledger(95_000, &[(1, "posted")]))),
+        ("a charge given back although counted", "every request is charged", {
+            with(ledger(95_000, &[(1, "posted"), (2, "voided")]))
+        }),
         ("a gauge that forgot a request", "shows no less", with(budget(170_000, 2))),
         ("a lockout body on the shelf", "only good answers", with(shows(170_000, "anger=999", 18, false, 3))),
         ("an older answer inside one life", "only good answers", with(shows(81_000, "z0=1", 79, true, 2))),

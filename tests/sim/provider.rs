@@ -246,6 +246,7 @@ impl FakeDoor {
         let (no, charge) = (inner.requests, permit.charge());
         let sent = Sent {
             request: no,
+            charge: charge.id.0,
             connection: charge.connection.connection.to_string(),
             target: charge.target.as_ref().map(|t| t.to_string()),
             caller: charge.caller,

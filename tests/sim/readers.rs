@@ -4,7 +4,7 @@ use crate::dice::Dice;
 use crate::provider::{Provider, canonical};
 use crate::record::{Shown, TargetAt, What};
 use crate::scenario::Scenario;
-use larder::domain::ids::{JobId, TargetKey};
+use larder::domain::ids::{EventId, JobId, TargetKey};
 use larder::domain::spec::ConnectionSpec;
 use larder::domain::state::State;
 use larder::engine::appliance::Appliance;
@@ -20,16 +20,19 @@ fn targets(spec: &ConnectionSpec) -> impl Iterator<Item = (TargetAt, TargetKey)>
     })
 }
 
-/// Everything that can be seen at this moment, into the record. Waits for nothing.
-pub fn look(scenario: &Scenario, appliance: &Appliance, provider: &Provider, operators: &Operators) {
+/// How closely to look: lists that only grow are long, and read now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    Glance,
+    Thorough,
+}
+
+/// What can be seen at this moment, into the record. Waits for nothing.
+pub fn look(scenario: &Scenario, appliance: &Appliance, provider: &Provider, operators: &Operators, look: Look) {
     for spec in &scenario.connections {
         for (at, key) in targets(spec) {
             if let Ok(view) = appliance.target(&key) {
-                provider.note(What::Shown(shown(at.clone(), &view)));
-            }
-            if let Ok(history) = appliance.history(&key, Some(0), 1000) {
-                let entries = history.iter().map(|h| (h.seq, format!("{h:?}"))).collect();
-                provider.note(What::History { target: at, entries });
+                provider.note(What::Shown(shown(at, &view)));
             }
         }
         let Ok(view) = appliance.connection(&spec.key) else { continue };
@@ -38,6 +41,12 @@ pub fn look(scenario: &Scenario, appliance: &Appliance, provider: &Provider, ope
             let (limit, endpoint, used) = (budget.limit, budget.endpoint, budget.used);
             provider.note(What::Budget { connection, limit, endpoint, used });
         }
+        if look == Look::Thorough {
+            read_lists(spec, appliance, provider);
+        }
+    }
+    if look == Look::Thorough {
+        read_events(appliance, provider);
     }
     for (job, tag) in operators.promised() {
         let state = match appliance.job(JobId(job)) {
@@ -46,6 +55,27 @@ pub fn look(scenario: &Scenario, appliance: &Appliance, provider: &Provider, ope
             Err(_) => continue,
         };
         provider.note(What::Job { job, tag, state });
+    }
+}
+
+fn read_lists(spec: &ConnectionSpec, appliance: &Appliance, provider: &Provider) {
+    for (target, key) in targets(spec) {
+        if let Ok(history) = appliance.history(&key, Some(0), 1000) {
+            let entries = history.iter().map(|h| (h.seq, format!("{h:?}"))).collect();
+            provider.note(What::History { target, entries });
+        }
+    }
+    if let Ok(charges) = appliance.ledger(&spec.key, None, 1000) {
+        let lines = charges.iter().map(|c| (c.id.0, c.settlement)).collect();
+        provider.note(What::Ledger { connection: spec.key.connection.to_string(), lines });
+    }
+}
+
+/// Events are a history too: of everything.
+fn read_events(appliance: &Appliance, provider: &Provider) {
+    if let Ok(events) = appliance.events_after(EventId(0), 1000) {
+        let entries = events.iter().map(|e| (e.id.0, format!("{e:?}"))).collect();
+        provider.note(What::History { target: ("*".to_owned(), "events".to_owned()), entries });
     }
 }
 

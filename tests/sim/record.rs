@@ -12,6 +12,8 @@ pub type TargetAt = (String, String);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     pub request: RequestNo,
+    /// The number of its charge.
+    pub charge: u64,
     pub connection: String,
     pub target: Option<String>,
     pub caller: Caller,
@@ -85,6 +87,11 @@ pub enum What {
     History {
         target: TargetAt,
         entries: Vec<(u64, String)>,
+    },
+    /// The book of a connection: charges with how they stand.
+    Ledger {
+        connection: String,
+        lines: Vec<(u64, &'static str)>,
     },
     /// An operator asks for a refresh.
     RefreshAsked {

@@ -215,14 +215,20 @@ fn yard(dice: &mut Dice) -> Vec<ConnectionSpec> {
     vec![connection("yard", interval, vec![status], vec![target("controller", "/status", fresh_for)])]
 }
 
-/// F: two connections with one credential; a pace, a day in the vendor's zone, and few in flight.
+/// F: two connections with one credential; a pace or a rolling second, a day in the vendor's zone, and few in flight.
 fn field(dice: &mut Dice) -> Vec<ConnectionSpec> {
     let zone = "America/New_York".to_owned();
     let mut flight = limit("flight", 3, Kind::Concurrent);
     flight.cap.insert(Caller::Poller, 2);
     let mut day = limit("day", dice.between(60, 400), Kind::Daily { resets_at: TimeOfDay(0), time_zone: zone });
     day.keep.insert(Caller::Refresh, 10);
-    let limits = vec![limit("pace", 2, Kind::Pace { window: Span::from_secs(1) }), day, flight];
+    // A pace lets nothing overlap; a rolling second does.
+    let second = Span::from_secs(1);
+    let short = match dice.chance(400) {
+        true => limit("pace", 2, Kind::Pace { window: second }),
+        false => limit("second", 4, Kind::Rolling { window: second }),
+    };
+    let limits = vec![short, day, flight];
     let interval = Span::from_secs(*dice.pick(&[60, 120, 300]));
     let fresh_for = Span(interval.0 * 3 / 2);
     let north = vec![target("p1", "/tasks?project=1", fresh_for), target("p2", "/tasks?project=2", fresh_for)];

@@ -5,7 +5,7 @@ use crate::dice::Dice;
 use crate::disk::{Cut, Disk};
 use crate::machine::{FakeClock, Machine, Ms};
 use crate::provider::{FakeDoor, Leak, Provider};
-use crate::readers;
+use crate::readers::{self, Look};
 use crate::record::{End, Record, What};
 use crate::scenario::{Clocks, HOUR, MINUTE, Scenario};
 use larder::engine::appliance::Appliance;
@@ -137,6 +137,7 @@ impl<'s> World<'s> {
     async fn run(&mut self, mut life: Life) {
         let dies_at = self.machine.true_ms() + 1 + self.dice.below(2 * self.scenario.lives as u64) as Ms;
         let ends_at = dies_at.min(self.scenario.lasts);
+        let mut look = Look::Thorough;
         loop {
             let now = self.machine.true_ms();
             let next = (now + self.dice.between(500, 25_000) as Ms).min(ends_at);
@@ -153,7 +154,8 @@ impl<'s> World<'s> {
             if self.disk.is_dead() {
                 return self.die(Some(life)).await;
             }
-            readers::look(self.scenario, &life.appliance, &self.provider, &self.operators);
+            readers::look(self.scenario, &life.appliance, &self.provider, &self.operators, look);
+            look = if self.dice.chance(150) { Look::Thorough } else { Look::Glance };
             self.operators.act(self.scenario, &life.appliance, &self.provider, &mut life.errands);
             settle().await;
         }
