@@ -41,11 +41,11 @@
 //!
 //! # A poll
 //!
-//! 1. The poller sleeps on the clock until a connection's `next_poll_at`. Is it enabled, does [`rules::breaker`] allow it? Then each target
-//!    that is due is handed to the fetch path.
+//! 1. The poller sleeps on the clock until a connection's `next_poll_at`. Is it enabled, does [`rules::breaker`] allow it? Then each active
+//!    target is handed to the fetch path.
 //! 2. **Admit, write 1.** [`store::Store::admit`] takes an [`store::Admission`]: who asks, for which endpoint, at what cost. The writer thread
 //!    asks the [`rules::budget::Ledger`] of the credential, which decides all limits and the hold together. A refusal says until when
-//!    ([`rules::budget::Refusal::NotUntil`]) and becomes the next due time. A reservation becomes a row, in one transaction with the
+//!    ([`rules::budget::Refusal::NotUntil`]), and the poller sleeps until then. A reservation becomes a row, in one transaction with the
 //!    connection's new schedule (the attempt is stamped *before* the call); after the fsync, and not before, it comes back as a `Permit`.
 //!    Callers that wait together share one commit.
 //! 3. **Send.** The door consumes the permit and always returns a [`domain::reply::Reply`]: an answer with its moment of arrival, or why there is
