@@ -139,3 +139,32 @@ async fn what_a_provider_says_is_text_on_a_page() {
         assert!(!app.get(path).await.body.contains("<img src=x"), "{path}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_error_of_the_api_is_a_problem() {
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    let asked = provider.count();
+    let post = |path: &str| Ask::post(path).token(app.token());
+    let typed = |body: &str| post(COMMAND).header("content-type", "application/json").text(body);
+    let refused = [
+        (Ask::get("/api/v1/nowhere"), 404..=404),
+        (Ask::get("/api/v1/connections/no%20such"), 404..=404),
+        (post("/api/v1/connections"), 405..=405),
+        (Ask::new("DELETE", REFRESH).token(app.token()), 405..=405),
+        (Ask::get("/api/v1/connections/yard/ledger?after=soon"), 400..=400),
+        (Ask::get("/api/v1/events").header("last-event-id", "soon"), 400..=400),
+        (typed("{\"item\": "), 400..=422),
+        (typed("[1, 2]"), 400..=422),
+        (typed("{\"item\": {\"deep\": 1}, \"seconds\": \"5\"}"), 400..=422),
+        (typed(&format!("{{\"item\": \"{}\"}}", "x".repeat(4 << 20))), 413..=413),
+    ];
+    for (ask, wanted) in refused {
+        let name = format!("{ask:.120?}");
+        let reply = app.send(ask).await;
+        assert!(wanted.contains(&reply.status), "{} for {}", reply.status, &name[..name.len().min(200)]);
+        let status = reply.status;
+        reply.expect_problem(status);
+    }
+    assert_eq!(provider.count(), asked);
+}

@@ -41,6 +41,25 @@ async fn two_connections_with_one_secret_share_one_budget() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_more_are_in_flight_than_the_provider_allows_also_over_a_crash() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(Mode::Slow(Duration::from_millis(1_500)));
+    let open = "name = \"open\"\nrequests = 2\nkind = \"concurrent\"";
+    let config = ["front", "back", "side", "roof"].into_iter().fold(Config::new(), |config, name| {
+        let link = Connection::irrigation(name, &provider.base_url()).no_limits().limit_text(open);
+        config.with(link.every("1s").timeout("3s"))
+    });
+    let mut app = TestApp::start(config).await;
+    provider.has_seen(6, SOON).await;
+    app.crash().await;
+    provider.has_seen(provider.count() + 6, 2 * SOON).await;
+    assert_eq!(provider.open_most(), 2, "what a crash left in flight is still in flight");
+    for name in ["front", "back", "side", "roof"] {
+        assert!(!app.ledger(name).await.is_empty(), "{name} starved");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rotated_secret_starts_its_own_budget() {
     let provider = shared_account().await;
     let config = || {

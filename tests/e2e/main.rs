@@ -1,5 +1,6 @@
 //! Black box tests of the real binary over real sockets, against the contract in `larder.toml`, the command line, the pages
 //! and the JSON API. Windows are shortened (5 per 10 s instead of 5 per 5 min), so that a test takes seconds.
+//! They mostly wait: `cargo test --test e2e -- --test-threads=8` takes a third of the time on two cores.
 
 mod access;
 mod cli;

@@ -102,3 +102,25 @@ async fn killed_at_any_instant_it_is_never_over() {
     let charged = app.ledger("yard").await.iter().filter(|c| c["settlement"] != "voided").count();
     assert!(charged >= provider.count(), "our ledger shows less than the provider counted");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operators_word_survives_a_crash() {
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url())).await;
+    app.has_polled("yard", "controller").await;
+    app.operator().stops("yard").await;
+    let view = app.connection("yard").await;
+    assert_eq!(view["state"], "disabled", "{view}");
+    assert!(view["sentence"].as_str().is_some_and(|s| s.contains("tests")), "says who: {view}");
+    // What was under way may end.
+    tokio::time::sleep(secs(1)).await;
+    let asked = provider.count();
+    app.crash().await;
+    assert_eq!(app.connection("yard").await["state"], "disabled");
+    stays("a stopped connection asks for nothing", asked, secs(6), || provider.count()).await;
+    assert_eq!(app.target("yard", "controller").await["item_count"], 3, "and what it knew is served");
+
+    app.operator().resumes("yard").await;
+    provider.has_seen(asked + 2, SOON).await;
+    provider.was_never_over();
+}

@@ -41,6 +41,11 @@ impl Ask {
         self.body = Some(body.to_string());
         self.header("content-type", "application/json")
     }
+    /// A body as it is.
+    pub fn text(mut self, body: &str) -> Ask {
+        self.body = Some(body.to_owned());
+        self
+    }
     /// As a browser sends a form; the text is encoded already.
     pub fn form(mut self, body: &str) -> Ask {
         self.body = Some(body.to_owned());
