@@ -121,7 +121,7 @@ impl<B: Book> Run<'_, B> {
                 let window = limit.kind.nominal_window().unwrap_or(self.trace.request_timeout);
                 self.advance(self.now + Span(window.0 * u64::from(*permille) / 1000 + and_ms));
             }
-            Step::WaitForTheMoment => {
+            Step::UntilTheMoment => {
                 if let Some(at) = self.moment.take() {
                     self.advance(at.max(self.now));
                 }
@@ -129,13 +129,13 @@ impl<B: Book> Run<'_, B> {
             Step::Look => self.look(),
             Step::Sweep => self.book.sweep(&self.now()),
             Step::Restart { lazy_ms } => self.restart(Span(*lazy_ms)),
-            Step::StepWall { by_ms } => {
+            Step::WallWrong { by_ms } => {
                 let right = true_offset(self.trace);
                 self.fears_more = true;
                 self.offsets.insert(0, right + by_ms);
                 self.offsets.dedup();
             }
-            Step::SettleWall => self.offsets = vec![true_offset(self.trace)],
+            Step::WallRight => self.offsets = vec![true_offset(self.trace)],
         }
         self.kept_units_are_there()
     }

@@ -35,7 +35,7 @@ pub enum Step {
         and_ms: u64,
     },
     /// To the moment that the last refusal named.
-    WaitForTheMoment,
+    UntilTheMoment,
     Look,
     Sweep,
     /// The process dies. Resolutions of the last `lazy_ms` had not reached the disk.
@@ -43,11 +43,11 @@ pub enum Step {
         lazy_ms: u64,
     },
     /// The wall clock steps; the offset before it stays listed.
-    StepWall {
+    WallWrong {
         by_ms: i64,
     },
     /// The wall clock is right again, and the steps before are forgotten.
-    SettleWall,
+    WallRight,
 }
 
 /// What becomes of a request. Shares are in permille: of the time until the deadline, and of the time
@@ -107,12 +107,12 @@ fn step(cost: BoxedStrategy<u32>) -> impl Strategy<Value = Step> {
         10 => ask,
         2 => (0usize..3, 0u32..1300, 0u64..3).prop_map(|(limit, permille, and_ms)| Step::Wait { limit, permille, and_ms }),
         2 => (0usize..3, 0u32..120, 0u64..3).prop_map(|(limit, permille, and_ms)| Step::Wait { limit, permille, and_ms }),
-        3 => Just(Step::WaitForTheMoment),
+        3 => Just(Step::UntilTheMoment),
         2 => Just(Step::Look),
         1 => Just(Step::Sweep),
         1 => (0u64..40_000).prop_map(|lazy_ms| Step::Restart { lazy_ms }),
-        1 => by_ms.prop_map(|by_ms| Step::StepWall { by_ms }),
-        1 => Just(Step::SettleWall),
+        1 => by_ms.prop_map(|by_ms| Step::WallWrong { by_ms }),
+        1 => Just(Step::WallRight),
     ]
 }
 

@@ -24,6 +24,12 @@ pub enum Clocks {
     NoBattery,
 }
 
+impl Clocks {
+    pub fn power_may_fail(self) -> bool {
+        self != Clocks::Stepping
+    }
+}
+
 /// Shares of requests that meet each fate, in permille; the rest is answered well.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weather {

@@ -164,7 +164,7 @@ impl<'s> World<'s> {
     /// The process ends: it is stopped in order, killed, or loses its power.
     async fn die(&mut self, life: Option<Life>) {
         let broke = self.disk.is_dead();
-        let power = crate::laws::power_may_fail(self.scenario.clocks) && self.dice.chance(400);
+        let power = self.scenario.clocks.power_may_fail() && self.dice.chance(400);
         let end = match (broke, power) {
             (false, false) if self.dice.chance(400) => End::Stopped,
             (_, true) => End::PowerCut,

@@ -1,0 +1,169 @@
+//! Laws 6 and 8: who asks the provider, when, and on whose behalf.
+
+use super::{Verdict, broken, by_number, sent, target_of};
+use crate::machine::Ms;
+use crate::record::{End, Fact, Meant, Sent, TargetAt, What};
+use crate::scenario::Scenario;
+use larder::domain::ids::Caller;
+use larder::domain::spec::Interval;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Laws 6 and 8: rounds of a connection are never closer than its interval, whatever happened in between. A round begins with the
+/// connection's first target.
+pub fn polls_keep_their_interval(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    for spec in &scenario.connections {
+        let Interval::Every(interval) = spec.poll.interval else { continue };
+        let name = spec.key.connection.as_str();
+        let first = spec.targets.first().map(|t| t.name.as_str());
+        let rounds = sent(record)
+            .filter(|(_, s)| s.caller == Caller::Poller && s.connection == name && s.target.as_deref() == first)
+            .map(|(at, _)| at);
+        let mut last: Option<Ms> = None;
+        for at in rounds {
+            if let Some(last) = last.filter(|last| at - last < interval.0 as Ms) {
+                let what = format!("{name} was polled at {last} and again {} ms later", at - last);
+                return broken("polls keep their interval", at, what);
+            }
+            last = Some(at);
+        }
+    }
+    Ok(())
+}
+
+/// Law 6: beside polls nothing is sent that nobody asked for. A restart asks for nothing.
+pub fn nothing_unasked(record: &[Fact]) -> Verdict {
+    let mut refreshes: BTreeMap<String, i64> = BTreeMap::new();
+    let mut commands: BTreeSet<&str> = BTreeSet::new();
+    for fact in record {
+        match &fact.what {
+            What::RefreshAsked { target } => *refreshes.entry(target.0.clone()).or_default() += 1,
+            What::Sent(s) => match s.caller {
+                Caller::Poller => {}
+                Caller::Command => {
+                    commands.insert(s.tag.as_deref().unwrap_or(""));
+                    *refreshes.entry(s.connection.clone()).or_default() += 1;
+                }
+                Caller::Refresh => {
+                    let asked = refreshes.entry(s.connection.clone()).or_default();
+                    *asked -= 1;
+                    if *asked < 0 {
+                        return broken("nothing unasked", fact.at, "a refresh that nobody asked for");
+                    }
+                }
+                caller => return broken("nothing unasked", fact.at, format!("a request by {caller}")),
+            },
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// I2: a refresh is sent only where the last good answer of this life is at least `refresh_min_age` old.
+pub fn refreshes_are_worth_it(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    let requests = by_number(record);
+    let mut answered: BTreeMap<TargetAt, Ms> = BTreeMap::new();
+    for fact in record {
+        match &fact.what {
+            What::Started => answered.clear(),
+            What::Delivered { request, meant: Meant::Good(_) } => {
+                if let Some(target) = requests.get(request).and_then(|s| target_of(s)) {
+                    answered.insert(target, fact.at);
+                }
+            }
+            What::Sent(s) if s.caller == Caller::Refresh => {
+                let min = scenario.connection(&s.connection).refresh_min_age.0 as Ms;
+                let last = target_of(s).and_then(|t| answered.get(&t).copied());
+                if let Some(last) = last.filter(|last| fact.at - last < min) {
+                    let what = format!("{:?} was refreshed {} ms after an answer", s.target, fact.at - last);
+                    return broken("refreshes are worth it", fact.at, what);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Law 6, P5, I5: after a refusal nobody calls until its wait is over, also across restarts. All connections of a world have one
+/// credential. Only a death at the very moment of the refusal excuses.
+pub fn holds_hold(record: &[Fact]) -> Verdict {
+    let mut held: Vec<(Ms, Ms)> = Vec::new();
+    for fact in record {
+        match &fact.what {
+            What::Delivered { meant: Meant::Refused { wait }, .. } => held.push((fact.at, fact.at + wait)),
+            What::Ended(End::Killed | End::PowerCut) => held.retain(|(since, _)| *since < fact.at),
+            What::Sent(s) => {
+                let hold = held.iter().find(|(since, until)| *since < fact.at && fact.at < *until);
+                if let Some((since, until)) = hold {
+                    let what = format!("{} by {} although refused at {since} until {until}", s.endpoint, s.caller);
+                    return broken("holds hold", fact.at, what);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// F11: a connection that was switched off is not polled until it is switched on.
+pub fn switches_are_heeded(record: &[Fact]) -> Verdict {
+    let mut off: BTreeMap<&str, Ms> = BTreeMap::new();
+    for fact in record {
+        match &fact.what {
+            What::Switched { connection, on: false } => {
+                off.insert(connection, fact.at);
+            }
+            What::Switched { connection, on: true } => {
+                off.remove(connection.as_str());
+            }
+            What::Sent(s) if s.caller == Caller::Poller => {
+                if let Some(since) = off.get(s.connection.as_str()).filter(|since| **since < fact.at) {
+                    let what = format!("{} is polled although switched off at {since}", s.connection);
+                    return broken("switches are heeded", fact.at, what);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A command that is never to be repeated is counted at most once; its job is kept, and its last word stands.
+pub fn commands_are_sent_once(record: &[Fact]) -> Verdict {
+    const LAW: &str = "commands are sent once";
+    let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut promised: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut finals: BTreeMap<u64, &str> = BTreeMap::new();
+    for fact in record {
+        match &fact.what {
+            What::Sent(Sent { tag: Some(tag), counted: Some(_), .. }) => {
+                let n = counted.entry(tag).or_default();
+                *n += 1;
+                if *n > 1 {
+                    return broken(LAW, fact.at, format!("the provider carried out {tag} twice"));
+                }
+            }
+            What::Accepted { tag, job } => {
+                let promise = promised.entry(tag).or_insert(*job);
+                if promise != job {
+                    return broken(LAW, fact.at, format!("{tag} became job {promise} and job {job}"));
+                }
+            }
+            What::Job { job, state: None, .. } => return broken(LAW, fact.at, format!("job {job} is gone")),
+            What::Job { job, tag, state: Some(state) } => {
+                let carried_out = counted.get(tag.as_str()).copied().unwrap_or(0);
+                if *state == "done" && carried_out == 0 {
+                    return broken(LAW, fact.at, format!("job {job} is done and was never carried out"));
+                }
+                if let Some(last) = finals.get(job).filter(|last| *last != state) {
+                    return broken(LAW, fact.at, format!("job {job} was {last} and is {state}"));
+                }
+                if matches!(*state, "done" | "failed" | "unknown") {
+                    finals.insert(*job, state);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

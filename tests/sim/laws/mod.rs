@@ -1,0 +1,73 @@
+//! The checkers: each reads a record and says where a law broke. None of them knows how the appliance works.
+
+pub mod asking;
+pub mod counts;
+pub mod shelf;
+
+use crate::machine::Ms;
+use crate::record::{Fact, RequestNo, Sent, TargetAt, What};
+use crate::scenario::Scenario;
+pub use asking::*;
+pub use counts::*;
+pub use shelf::*;
+use std::collections::BTreeMap;
+
+/// A law that broke, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    pub law: &'static str,
+    pub at: Ms,
+    pub detail: String,
+}
+
+pub type Verdict = Result<(), Broken>;
+
+fn broken<T>(law: &'static str, at: Ms, detail: impl Into<String>) -> Result<T, Broken> {
+    Err(Broken { law, at, detail: detail.into() })
+}
+
+/// Every law, in the order in which it is worth reading about them.
+pub fn check(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    starts_and_goes_on(record)?;
+    never_over(scenario, record)?;
+    shows_no_less(scenario, record)?;
+    every_request_is_charged(record)?;
+    only_good_answers(record)?;
+    honest_age(scenario, record)?;
+    polls_keep_their_interval(scenario, record)?;
+    nothing_unasked(record)?;
+    refreshes_are_worth_it(scenario, record)?;
+    holds_hold(record)?;
+    switches_are_heeded(record)?;
+    generations_grow(record)?;
+    history_is_whole(record)?;
+    commands_are_sent_once(record)
+}
+
+/// Whatever happened to the file, the appliance starts again; and nothing in it panics.
+pub fn starts_and_goes_on(record: &[Fact]) -> Verdict {
+    for fact in record {
+        match &fact.what {
+            What::StartFailed(said) => return broken("starts again", fact.at, said),
+            What::Panicked(said) => return broken("no panic", fact.at, said),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn sent(record: &[Fact]) -> impl Iterator<Item = (Ms, &Sent)> {
+    record.iter().filter_map(|f| match &f.what {
+        What::Sent(sent) => Some((f.at, sent)),
+        _ => None,
+    })
+}
+
+/// Requests by number.
+fn by_number(record: &[Fact]) -> BTreeMap<RequestNo, &Sent> {
+    sent(record).map(|(_, s)| (s.request, s)).collect()
+}
+
+fn target_of(sent: &Sent) -> Option<TargetAt> {
+    Some((sent.connection.clone(), sent.target.clone()?))
+}
