@@ -152,7 +152,8 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &s
         }
     };
     let reply = std::mem::replace(&mut exchanged.reply, super::fetch::learn::placeholder());
-    let (reply, verdict, _) = classify(core, conn, reply, false);
+    let (reply, mut verdict, body) = classify(core, conn, reply, false);
+    verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
     let (job_state, message) = judge(command, &after.verdict, after.status, &reply.detail);
@@ -177,6 +178,13 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &s
     }
     *state = after.state;
     if again { Attempt::Again(job) } else { Attempt::Final(job) }
+}
+
+/// What the provider says to a command that it accepted: people want to read it.
+fn accepted_with(core: &Core, body: Option<&serde_json::Value>) -> Option<String> {
+    let message = body?.get("message")?.as_str()?.trim();
+    let short: String = message.chars().take(160).collect();
+    (!short.is_empty()).then(|| core.door.redact(&short))
 }
 
 /// Admission writes the job as `sent`, with its charge, in one transaction: after a crash it is known that it may be out there.
