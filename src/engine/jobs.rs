@@ -182,9 +182,9 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &s
 
 /// What the provider says to a command that it accepted: people want to read it.
 fn accepted_with(core: &Core, body: Option<&serde_json::Value>) -> Option<String> {
-    let message = body?.get("message")?.as_str()?.trim();
+    let message = core.door.redact(body?.get("message")?.as_str()?.trim());
     let short: String = message.chars().take(160).collect();
-    (!short.is_empty()).then(|| core.door.redact(&short))
+    (!short.is_empty()).then_some(short)
 }
 
 /// Admission writes the job as `sent`, with its charge, in one transaction: after a crash it is known that it may be out there.
