@@ -5,7 +5,7 @@ use crate::laws::*;
 use crate::machine::Ms;
 use crate::provider::Leak;
 use crate::record::{End, Fact, Meant, Sent, Shown, TargetAt, What};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Weather};
 use crate::world::Plant;
 use larder::domain::ids::Caller;
 
@@ -17,7 +17,8 @@ fn yard() -> Scenario {
             && spec.poll.interval == larder::domain::spec::Interval::Every(larder::domain::time::Span(75_000))
             && spec.targets[0].fresh_for == Some(larder::domain::time::Span(90_000))
     };
-    (0..1000).map(Scenario::draw).find(of_yard).expect("a yard among a thousand worlds")
+    let found = (0..1000).map(Scenario::draw).find(of_yard).expect("a yard among a thousand worlds");
+    Scenario { weather: Weather::CALM, ..found }
 }
 
 fn zone() -> TargetAt {
@@ -159,6 +160,7 @@ fn each_checker_sees_its_doctored_record() {
         ("too young by a second", "honest age", with(shows(170_000, "z0=2", 92, false, 2))),
         ("stale and called fresh", "honest age", with(shows(170_000, "z0=2", 93, true, 2))),
         ("a poll because of a restart", "polls keep their interval", with(asks(100_001, 9, Caller::Poller))),
+        ("a poller that fell asleep", "polls go on", with(shows(1_100_000, "z0=2", 638, false, 2))),
         ("a refresh that nobody asked for", "nothing unasked", with(asks(140_500, 9, Caller::Refresh))),
         ("a request by nobody", "nothing unasked", with(asks(140_500, 9, Caller::Gateway))),
         ("a call although refused", "holds hold", with(runs(400_000, 9, "c0"))),

@@ -31,7 +31,7 @@ impl Clocks {
 }
 
 /// Shares of requests that meet each fate, in permille; the rest is answered well.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weather {
     pub unreachable: u64,
     pub lost_before: u64,
@@ -45,7 +45,12 @@ pub struct Weather {
 }
 
 impl Weather {
-    const CALM: Weather = Weather { slow: 10, ..Weather::ALL_ZERO };
+    /// Every request is answered well, a few slowly.
+    pub fn is_calm(&self) -> bool {
+        Weather { slow: 0, ..*self } == Weather::ALL_ZERO
+    }
+
+    pub const CALM: Weather = Weather { slow: 10, ..Weather::ALL_ZERO };
     const ROUGH: Weather = Weather {
         unreachable: 40,
         lost_before: 30,

@@ -30,6 +30,30 @@ pub fn polls_keep_their_interval(scenario: &Scenario, record: &[Fact]) -> Verdic
     Ok(())
 }
 
+/// Careful is not enough: in calm weather a connection that is switched on, and whose limits fund its interval, is polled. A window may
+/// have been spent by others, and an unmeasured darkness may cost an interval; more is sleep.
+pub fn polls_go_on(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    let spec = &scenario.connections[0];
+    let Interval::Every(interval) = spec.poll.interval else { return Ok(()) };
+    if !scenario.weather.is_calm() || spec.key.connection.as_str() != "yard" {
+        return Ok(());
+    }
+    let patience = 2 * interval.0 as Ms + 400_000;
+    let (mut on, mut awake_since) = (true, 0);
+    for fact in record {
+        match &fact.what {
+            What::Started => awake_since = fact.at,
+            What::Sent(s) if s.caller == Caller::Poller => awake_since = fact.at,
+            What::Switched { on: now_on, .. } => (on, awake_since) = (*now_on, fact.at),
+            What::Shown(_) if on && fact.at - awake_since > patience => {
+                return broken("polls go on", fact.at, format!("nothing was polled since {awake_since}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Law 6: beside polls nothing is sent that nobody asked for. A restart asks for nothing.
 pub fn nothing_unasked(record: &[Fact]) -> Verdict {
     let mut refreshes: BTreeMap<String, i64> = BTreeMap::new();

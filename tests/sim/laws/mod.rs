@@ -35,6 +35,7 @@ pub fn check(scenario: &Scenario, record: &[Fact]) -> Verdict {
     only_good_answers(record)?;
     honest_age(scenario, record)?;
     polls_keep_their_interval(scenario, record)?;
+    polls_go_on(scenario, record)?;
     nothing_unasked(record)?;
     refreshes_are_worth_it(scenario, record)?;
     holds_hold(record)?;
