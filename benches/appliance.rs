@@ -30,7 +30,7 @@ impl House {
         let mut config = format!(
             "[server]\nlisten = \"{address}\"\ndata = \"larder.redb\"\n\n\
              [[connection]]\nname = \"yard\"\nbase_url = \"http://127.0.0.1:9\"\n\n\
-             [[connection.limit]]\nname = \"all\"\nrequests = 5\nwindow = \"5m\"\n\n\
+             [[connection.limit]]\nname = \"all\"\nrequests = 5\nwindow = \"5m\"\nkind = \"rolling\"\n\n\
              [connection.poll]\nenabled = false\ninterval = \"75s\"\n"
         );
         for t in 0..targets.max(1) {
@@ -57,8 +57,11 @@ impl House {
     /// Starts the binary and waits for its first HTTP answer.
     fn serve(&self) -> (Process, Duration) {
         let began = Instant::now();
-        let process = Process::start(BINARY, &["serve", "--config", "larder.toml"], self.folder.path());
-        until(|| first_answer(self.address));
+        let mut process = Process::start(BINARY, &["serve", "--config", "larder.toml"], self.folder.path());
+        until(|| {
+            process.assert_alive(self.folder.path());
+            first_answer(self.address)
+        });
         (process, began.elapsed())
     }
 }

@@ -17,6 +17,14 @@ impl Process {
         Process { child: command.spawn().unwrap_or_else(|e| panic!("{program}: {e}")) }
     }
 
+    /// Panics with its log if it has ended.
+    pub fn assert_alive(&mut self, folder: &Path) {
+        if let Some(status) = self.child.try_wait().expect("a child") {
+            let log = std::fs::read_to_string(folder.join("log")).unwrap_or_default();
+            panic!("ended with {status}: {log}");
+        }
+    }
+
     /// Asks it to stop and waits; panics if it does not end well.
     pub fn stop(mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
