@@ -45,18 +45,51 @@ async fn no_more_are_in_flight_than_the_provider_allows_also_over_a_crash() {
     let provider = FakeProvider::unlimited().await;
     provider.is(Mode::Slow(Duration::from_millis(1_500)));
     let open = "name = \"open\"\nrequests = 2\nkind = \"concurrent\"";
-    let config = ["front", "back", "side", "roof"].into_iter().fold(Config::new(), |config, name| {
-        let link = Connection::irrigation(name, &provider.base_url()).no_limits().limit_text(open);
-        config.with(link.every("1s").timeout("3s"))
-    });
-    let mut app = TestApp::start(config).await;
+    let mut app = TestApp::start(house(&provider, open, "1s")).await;
     provider.has_seen(6, SOON).await;
     app.crash().await;
     provider.has_seen(provider.count() + 6, 2 * SOON).await;
     assert_eq!(provider.open_most(), 2, "what a crash left in flight is still in flight");
-    for name in ["front", "back", "side", "roof"] {
-        assert!(!app.ledger(name).await.is_empty(), "{name} starved");
+}
+
+/// The four connections of a house, with one secret and one limit.
+fn house(provider: &FakeProvider, limit: &str, interval: &str) -> Config {
+    HOUSE.into_iter().fold(Config::new(), |config, name| {
+        let link = Connection::irrigation(name, &provider.base_url()).no_limits().limit_text(limit);
+        config.with(link.every(interval).timeout("3s"))
+    })
+}
+
+const HOUSE: [&str; 4] = ["front", "back", "side", "roof"];
+
+/// Each of the house was answered so often.
+async fn everybody_was_answered(app: &TestApp, times: usize) {
+    for name in HOUSE {
+        eventually(&format!("{name} was answered {times} times and does not starve"), 2 * SOON, || async {
+            let answered = app.ledger(name).await.iter().filter(|c| c["outcome"] == "data").count();
+            (answered >= times).then_some(())
+        })
+        .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_starves_where_two_may_be_in_flight() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(Mode::Slow(Duration::from_millis(1_500)));
+    // Each wants 1.5 s of every 4 s of two lanes: three quarters of what there is.
+    let app = TestApp::start(house(&provider, "name = \"open\"\nrequests = 2\nkind = \"concurrent\"", "4s")).await;
+    everybody_was_answered(&app, 4).await;
+    assert_eq!(provider.open_most(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_starves_at_an_even_pace() {
+    let provider = FakeProvider::unlimited().await;
+    // Four requests in 5 s at a pace of one a second.
+    let pace = "name = \"pace\"\nrequests = 4\nwindow = \"4s\"\nkind = \"pace\"";
+    let app = TestApp::start(house(&provider, pace, "5s")).await;
+    everybody_was_answered(&app, 4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
