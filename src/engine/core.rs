@@ -1,5 +1,6 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
+use super::turns::Turns;
 use crate::clock::Clock;
 use crate::domain::connection::{Ask, ConnectionState};
 use crate::domain::event::{Event, EventKind, NewEvent};
@@ -11,7 +12,7 @@ use crate::domain::time::{Span, Stamp, Steady};
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
 use crate::rules::{plan, schedule};
-use crate::store::{Store, Write};
+use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +33,7 @@ pub struct Core {
     pub clock: Arc<dyn Clock>,
     pub door: Arc<dyn Door>,
     pub connections: BTreeMap<ConnectionKey, Arc<Conn>>,
-    pub installation: [u8; 32],
+    turns: BTreeMap<CredentialId, Turns>,
     pub started: Stamp,
     /// Sentences about the start.
     pub notes: Vec<String>,
@@ -73,18 +74,17 @@ pub struct Seams {
     pub store: Store,
     pub clock: Arc<dyn Clock>,
     pub door: Arc<dyn Door>,
-    pub installation: [u8; 32],
 }
 
 impl Core {
     pub fn new(seams: Seams, connections: Vec<Conn>, notes: Vec<String>) -> Core {
         let now = seams.clock.now();
         Core {
+            turns: connections.iter().map(|c| (c.credential, Turns::default())).collect(),
             connections: connections.into_iter().map(|c| (c.spec.key.clone(), Arc::new(c))).collect(),
             store: seams.store,
             clock: seams.clock,
             door: seams.door,
-            installation: seams.installation,
             started: now.stamp(),
             notes,
             stop: CancellationToken::new(),
@@ -105,6 +105,24 @@ impl Core {
 
     pub fn take_tasks(&self) -> JoinSet<()> {
         std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Write 2, and the bell for those who wait for the same budget: what they were told may be earlier now.
+    pub async fn commit(&self, commit: Commit) -> Result<Vec<Event>, StoreError> {
+        let resolved = commit.resolve.as_ref().map(|(credential, ..)| *credential);
+        let lifted = commit.hold.as_ref().filter(|(_, hold)| hold.is_none()).map(|(credential, _)| *credential);
+        let events = self.store.commit(commit).await?;
+        for credential in resolved.into_iter().chain(lifted) {
+            if let Some(turns) = self.turns.get(&credential) {
+                turns.ring();
+            }
+        }
+        Ok(events)
+    }
+
+    /// The line of those who wait for a credential's budget; `None` for a credential of no connection.
+    pub fn turns(&self, credential: CredentialId) -> Option<&Turns> {
+        self.turns.get(&credential)
     }
 
     /// Events leave only here, with what `commit` returned (they are durable).

@@ -5,13 +5,14 @@ use super::core::{Conn, Core};
 use super::fetch::exchange::{Asking, admit, exchange};
 use super::fetch::learn::{classify, consequences};
 use super::fetch::{Done, Stopped, fetch};
+use super::turns::{Ear, Turns};
 use super::words;
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ChargeId, TargetName};
 use crate::domain::job::{Job, JobRefresh, JobState};
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{CommandSpec, Retry};
-use crate::domain::time::{Now, Span};
+use crate::domain::time::{Now, Span, Steady};
 use crate::rules::budget::Refusal;
 use crate::store::{Commit, Lane, Write};
 use crate::upstream::Request;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 /// A command that would have to wait longer for the budget fails: nobody wants to be watered by surprise.
 const PATIENCE: Span = Span::from_secs(15 * 60);
+/// A waiting command says so again only if the moment moved by more than this.
+const NEWS: Span = Span::from_secs(5);
 /// Sendings of an idempotent command, altogether.
 const MAX_SENDINGS: u32 = 3;
 
@@ -169,7 +172,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &s
         events,
         lane: Lane::Durable,
     };
-    match core.store.commit(commit).await {
+    match core.commit(commit).await {
         Ok(events) => core.publish(events),
         Err(e) => {
             tracing::error!(job = job.id.0, "{e}");
@@ -195,7 +198,10 @@ async fn wait_for_permit(
     mut job: Job,
 ) -> Result<(Job, crate::rules::budget::Permit), Attempt> {
     let patience_ends = core.clock.now().steady + PATIENCE;
+    let mut ear = core.turns(conn.credential).map(Turns::ear);
+    let mut told = None;
     loop {
+        ear.iter_mut().for_each(Ear::listen);
         let now = core.clock.now();
         let sent = Job { state: JobState::Sent, message: None, updated_at: now.stamp(), ..job.clone() };
         let with_charge = sent.clone();
@@ -203,9 +209,15 @@ async fn wait_for_permit(
         match admit(core, conn, asking, with).await {
             Ok(permit) => return Ok((Job { charge: Some(permit.id()), ..sent }, permit)),
             Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at <= patience_ends => {
-                let words = format!("waits for the budget until {}", words::time_ahead(at, &now));
-                job = update(core, Job { message: Some(words), updated_at: now.stamp(), ..job }).await;
-                core.clock.sleep_until(at.max(now.steady + Span(10))).await;
+                if told.is_none_or(|told: Steady| told.0.abs_diff(at.0) > NEWS.0) {
+                    let words = format!("waits for the budget until {}", words::time_ahead(at, &now));
+                    job = update(core, Job { message: Some(words), updated_at: now.stamp(), ..job }).await;
+                    told = Some(at);
+                }
+                tokio::select! {
+                    () = core.clock.sleep_until(at.max(now.steady + Span(10))) => {}
+                    () = rung(&mut ear) => {}
+                }
             }
             Err(Stopped::Store(e)) => {
                 tracing::error!(job = job.id.0, "{e}");
@@ -216,6 +228,13 @@ async fn wait_for_permit(
                 return Err(Attempt::Final(finish_returning(core, job, JobState::Failed, &words).await));
             }
         }
+    }
+}
+
+async fn rung(ear: &mut Option<Ear>) {
+    match ear {
+        Some(ear) => ear.rung().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -308,7 +327,7 @@ async fn update(core: &Core, job: Job) -> Job {
         events: vec![event],
         lane: Lane::Durable,
     };
-    match core.store.commit(commit).await {
+    match core.commit(commit).await {
         Ok(events) => core.publish(events),
         Err(e) => tracing::error!(job = job.id.0, "{e}"),
     }

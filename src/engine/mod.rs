@@ -1,6 +1,6 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
-//! * [`core`] what everybody shares · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
+//! * [`core`] what everybody shares, [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`] · [`words`] the sentences
 
 pub mod appliance;
@@ -10,6 +10,7 @@ pub mod jobs;
 pub mod operate;
 pub mod poller;
 pub mod present;
+pub mod turns;
 pub mod view;
 pub mod words;
 
@@ -23,6 +24,7 @@ use crate::domain::spec::{ConnectionSpec, TargetSpec};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
+use crate::rules::schedule;
 use crate::store::{Commit, Lane, Opening, Store, Write};
 use crate::upstream::Door;
 use core::{Conn, Core, Seams, Target};
@@ -63,7 +65,7 @@ impl Running {
         tasks.shutdown().await;
         let mark = commit(vec![Write::Mark(self.core.clock.mark())], Vec::new());
         // A store that takes no writes is told by `close`.
-        let _ = self.core.store.commit(mark).await;
+        let _ = self.core.commit(mark).await;
         self.core.store.close().map_err(|e| e.to_string())
     }
 }
@@ -78,12 +80,11 @@ impl Drop for Running {
 /// Installs budgets, settles what a crash left behind, starts the loops on the current tokio runtime. Costs no request.
 pub async fn start(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
     let now = parts.clock.now();
-    let conns = build(&parts, &now)?;
+    let (conns, firsts) = build(&parts, &now)?;
     let notes = notes(&parts.opening, &now);
-    let seams =
-        Seams { store: parts.store, clock: parts.clock, door: parts.door, installation: parts.opening.installation };
+    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door };
     let core = Arc::new(Core::new(seams, conns, notes));
-    announce(&core).await?;
+    announce(&core, firsts).await?;
     settle_pending(&core)?;
     jobs::recover(&core).await?;
     for conn in core.connections.values() {
@@ -106,17 +107,18 @@ async fn watch(core: Arc<Core>) {
     }
 }
 
-fn build(parts: &Parts, now: &Now) -> Result<Vec<Conn>, String> {
+/// The connections, and the schedule of those that never polled: written down at once, so that restarts do not postpone it.
+fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
     let budgets = budgets(parts);
     for (credential, (limits, _)) in &budgets {
         parts.store.install_budget(*credential, limits.clone(), now).map_err(|e| e.to_string())?;
     }
-    let mut conns = Vec::new();
+    let (mut conns, mut firsts) = (Vec::new(), Vec::new());
     for spec in &parts.connections {
         let credential = credential_of(parts, &spec.key)?;
         let (limits, budget_targets) = budgets.get(&credential).cloned().unwrap_or_default();
         let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
-        conns.push(Conn {
+        let mut conn = Conn {
             credential,
             classifier: Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?,
             targets: spec.targets.iter().map(|t| target(spec, t)).collect::<Result<_, _>>()?,
@@ -125,9 +127,15 @@ fn build(parts: &Parts, now: &Now) -> Result<Vec<Conn>, String> {
             state: tokio::sync::Mutex::new(state),
             wake: tokio::sync::Notify::new(),
             spec: spec.clone(),
-        });
+        };
+        if conn.state.get_mut().next_poll_at.is_none() && !conn.targets.is_empty() {
+            let phase = schedule::phase(&parts.opening.installation, &spec.key.to_string(), conn.base_interval());
+            conn.state.get_mut().next_poll_at = Some(schedule::first(now, phase));
+            firsts.push(Write::Connection(spec.key.clone(), conn.state.get_mut().clone()));
+        }
+        conns.push(conn);
     }
-    Ok(conns)
+    Ok((conns, firsts))
 }
 
 fn target(spec: &ConnectionSpec, target: &TargetSpec) -> Result<Arc<Target>, String> {
@@ -172,14 +180,15 @@ fn notes(opening: &Opening, now: &Now) -> Vec<String> {
     notes
 }
 
-async fn announce(core: &Arc<Core>) -> Result<(), String> {
+async fn announce(core: &Arc<Core>, mut writes: Vec<Write>) -> Result<(), String> {
     let mut message = "started; nothing is requested before it is due".to_owned();
     for note in &core.notes {
         message.push_str("; ");
         message.push_str(note);
     }
     let event = NewEvent { kind: EventKind::Appliance, at: core.started, connection: None, target: None, message };
-    let events = core.store.commit(commit(vec![Write::Mark(core.clock.mark())], vec![event])).await;
+    writes.push(Write::Mark(core.clock.mark()));
+    let events = core.commit(commit(writes, vec![event])).await;
     core.publish(events.map_err(|e| e.to_string())?);
     Ok(())
 }
@@ -214,7 +223,7 @@ async fn lost(core: &Core, charge: Charge) {
     };
     let resolve = Some((charge.credential, charge.id, resolution));
     let settled = Commit { resolve, ..commit(Vec::new(), Vec::new()) };
-    if let Err(e) = core.store.commit(settled).await {
+    if let Err(e) = core.commit(settled).await {
         tracing::error!(charge = charge.id.0, "{e}");
     }
 }

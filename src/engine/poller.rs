@@ -1,20 +1,25 @@
 //! The poller: one loop a connection. Waits for what is due, polls one round, and never runs faster for any reason (law 8).
 
-use super::core::{Conn, Core};
+use super::core::{Conn, Core, Target};
 use super::fetch::{Done, Round, Stopped, fetch};
+use super::turns::{Ear, Turn};
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::Caller;
 use crate::domain::outcome::Outcome;
 use crate::domain::target::Phase;
 use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::rules::breaker;
 use crate::rules::budget::Refusal;
-use crate::rules::{breaker, schedule};
 use std::sync::Arc;
 
 /// After a failure of the store: how long before the next attempt.
 const STORE_PAUSE: Span = Span::from_secs(5);
 /// Refusals by the provider after which a round is given up (F8).
 const MAX_REFUSALS: u32 = 1;
+
+/// How often, and for how long each, a loop gives way to one that has waited longer for the same budget.
+const COURTESIES: u32 = 25;
+const COURTESY: Span = Span(20);
 
 /// What the loop does next.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,21 +60,14 @@ async fn next_step(core: &Core, conn: &Conn) -> Step {
     let state = conn.state.lock().await;
     let now = core.clock.now();
     let hold = core.store.hold(conn.credential).map(|h| h.until);
-    decide(conn.enabled(&state), &state, hold, first_due(core, conn, &now), &now)
+    decide(conn.enabled(&state), &state, hold, &now)
 }
 
-/// The first poll of a connection that never polled; the same moment however often it is asked.
-pub fn first_due(core: &Core, conn: &Conn, now: &Now) -> Stamp {
-    let phase = schedule::phase(&core.installation, &conn.spec.key.to_string(), conn.base_interval());
-    let began = Now { steady: core.started.steady, ..now.clone() };
-    schedule::first(&began, phase)
-}
-
-fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, first: Stamp, now: &Now) -> Step {
+fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &Now) -> Step {
     if !enabled {
         return Step::Idle;
     }
-    let due = state.next_poll_at.unwrap_or(first);
+    let due = state.next_poll_at.unwrap_or(now.stamp());
     let mut until = now.steady + now.until(due);
     until = until.max(hold.unwrap_or_default());
     if !breaker::allows(&state.breaker, now) {
@@ -87,28 +85,10 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
             Ok(_) => continue,
             Err(e) => return pause(core, &e.to_string()).await,
         }
-        loop {
-            if core.stop.is_cancelled() {
-                return;
-            }
-            let wished = core.clock.now().stamp();
-            match fetch(core, conn, target, Caller::Poller, Some(&mut begun), wished).await {
-                Ok(Done { outcome, .. }) => {
-                    refusals += u32::from(outcome == Outcome::Limited);
-                    break;
-                }
-                Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at != Steady::MAX => {
-                    if !wait_for_budget(core, conn, at).await {
-                        return;
-                    }
-                }
-                Err(Stopped::Refused(Refusal::Held(_))) => return,
-                Err(Stopped::Refused(refusal)) => {
-                    tracing::warn!(connection = %conn.spec.key, ?refusal, "the budget can never fund this target");
-                    return pause(core, "the budget can never fund this target").await;
-                }
-                Err(Stopped::Store(e)) => return pause(core, &e.to_string()).await,
-            }
+        match poll(core, conn, target, &mut begun).await {
+            Polled::Asked(outcome) => refusals += u32::from(outcome == Outcome::Limited),
+            Polled::Over => return,
+            Polled::Trouble(why) => return pause(core, &why).await,
         }
         if refusals >= MAX_REFUSALS {
             return;
@@ -116,16 +96,66 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     }
 }
 
-/// False if polling was switched off, or the engine stops, meanwhile.
-async fn wait_for_budget(core: &Core, conn: &Conn, at: Steady) -> bool {
-    // The refusal is exact; a slice of patience keeps a ledger that disagrees from turning this into a busy loop.
-    let at = at.max(core.clock.now().steady + Span(10));
-    rest(core, conn, core.clock.sleep_until(at)).await;
-    if core.stop.is_cancelled() {
-        return false;
+/// What became of one target's turn.
+enum Polled {
+    Asked(Outcome),
+    /// Nothing more is to be asked in this round: a hold, a switch, the end.
+    Over,
+    Trouble(String),
+}
+
+/// Asks once the budget lets it, behind those who waited longer for the same budget.
+async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round) -> Polled {
+    let Some(turns) = core.turns(conn.credential) else { return Polled::Over };
+    let turn = turns.enter(conn.ask(Caller::Poller, target.spec.endpoint(), target.spec.cost));
+    let mut ear = turns.ear();
+    loop {
+        ear.listen();
+        let wished = core.clock.now().stamp();
+        let at = match let_others_go(core, conn, &turn, &mut ear).await {
+            false => return Polled::Over,
+            true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wished).await {
+                Ok(Done { outcome, .. }) => return Polled::Asked(outcome),
+                Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at != Steady::MAX => at,
+                Err(Stopped::Refused(Refusal::Held(_))) => return Polled::Over,
+                Err(Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
+                    return Polled::Trouble(format!("limit \"{limit}\" can never fund {}", target.key));
+                }
+                Err(Stopped::Store(e)) => return Polled::Trouble(e.to_string()),
+            },
+        };
+        // The refusal is exact; a slice of patience keeps a ledger that disagrees from turning this into a busy loop.
+        let at = at.max(core.clock.now().steady + Span(10));
+        if !wait(core, conn, &mut ear, at).await {
+            return Polled::Over;
+        }
     }
-    let state = conn.state.lock().await;
-    conn.enabled(&state)
+}
+
+/// Gives way, for a short while, to whoever has waited longer and could go now. False if polling is over meanwhile.
+async fn let_others_go(core: &Core, conn: &Conn, turn: &Turn<'_>, ear: &mut Ear) -> bool {
+    for _ in 0..COURTESIES {
+        let now = core.clock.now();
+        if !turn.somebody_before(|ask| core.store.would_admit(conn.credential, &now, ask).is_ok()) {
+            break;
+        }
+        if !wait(core, conn, ear, now.steady + COURTESY).await {
+            return false;
+        }
+    }
+    !core.stop.is_cancelled()
+}
+
+/// Until `at`, or until the bell says that it may be earlier. False if polling was switched off, or the engine stops, meanwhile.
+async fn wait(core: &Core, conn: &Conn, ear: &mut Ear, at: Steady) -> bool {
+    let sooner = async {
+        tokio::select! {
+            () = core.clock.sleep_until(at) => {}
+            () = ear.rung() => {}
+        }
+    };
+    rest(core, conn, sooner).await;
+    !core.stop.is_cancelled() && conn.enabled(&*conn.state.lock().await)
 }
 
 async fn pause(core: &Core, why: &str) {
@@ -152,7 +182,6 @@ mod tests {
 
     #[test]
     fn what_the_loop_does_next() {
-        let first = now(500).stamp();
         let open = Breaker::Open { since: Stamp::default(), until: Steady(9_000) };
         for (what, enabled, state, hold, expected) in [
             ("switched off", false, due(0), None, Step::Idle),
@@ -167,9 +196,9 @@ mod tests {
                 Step::SleepUntil(Steady(2_000)),
             ),
             ("breaker open", true, ConnectionState { breaker: open, ..due(0) }, None, Step::SleepUntil(Steady(9_000))),
-            ("never polled", true, ConnectionState::default(), None, Step::Poll { due: first }),
+            ("never polled", true, ConnectionState::default(), None, Step::Poll { due: now(1_000).stamp() }),
         ] {
-            assert_eq!(decide(enabled, &state, hold, first, &now(1_000)), expected, "{what}");
+            assert_eq!(decide(enabled, &state, hold, &now(1_000)), expected, "{what}");
         }
     }
 }

@@ -102,7 +102,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         organization: conn.spec.key.organization.to_string(),
         provider: conn.spec.provider.clone(),
         state,
-        sentence: words::connection_sentence(&standing(core, conn, &snapshot, state), &snapshot.now),
+        sentence: words::connection_sentence(&standing(conn, &snapshot, state), &snapshot.now),
         enabled: conn.enabled(&snapshot.state),
         hold: snapshot.hold.as_ref().map(|h| hold(&snapshot, h)),
         breaker: snapshot.state.breaker.word(),
@@ -111,7 +111,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
             interval_seconds: conn.interval().as_secs_ceil(),
             effective_interval_seconds: snapshot.interval.as_secs_ceil(),
             last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
-            next_poll_at: next_poll(core, conn, &snapshot).map(|s| snapshot.steady(s)),
+            next_poll_at: next_poll(conn, &snapshot).map(|s| snapshot.steady(s)),
         },
         forecast: ForecastView { requests_per_day: plan.requests_per_day, ceiling_targets: plan.ceiling_targets },
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
@@ -129,12 +129,12 @@ fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {
 }
 
 /// When the poller will ask next, as far as is known now.
-fn next_poll(core: &Core, conn: &Conn, s: &Snapshot) -> Option<Steady> {
+fn next_poll(conn: &Conn, s: &Snapshot) -> Option<Steady> {
     if !conn.enabled(&s.state) || conn.targets.is_empty() {
         return None;
     }
-    let due = s.state.next_poll_at.unwrap_or_else(|| super::poller::first_due(core, conn, &s.now));
-    let mut at = s.now.steady + s.now.until(due);
+    let due = s.state.next_poll_at.map(|due| s.now.until(due)).unwrap_or_default();
+    let mut at = s.now.steady + due;
     at = at.max(s.hold.as_ref().map_or(Steady(0), |h| h.until));
     if let Breaker::Open { until, .. } = s.state.breaker {
         at = at.max(until);
@@ -143,13 +143,13 @@ fn next_poll(core: &Core, conn: &Conn, s: &Snapshot) -> Option<Steady> {
     Some(at)
 }
 
-fn standing<'a>(core: &Core, conn: &'a Conn, s: &'a Snapshot, state: State) -> Standing<'a> {
+fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State) -> Standing<'a> {
     let switch = s.state.enabled.as_ref().filter(|e| !e.on);
     Standing {
         state,
         conn,
         hold: s.hold.as_ref(),
-        next_poll: next_poll(core, conn, s),
+        next_poll: next_poll(conn, s),
         breaker_until: match s.state.breaker {
             Breaker::Open { until, .. } => Some(until),
             _ => None,
@@ -195,7 +195,7 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
     // An age that may be greater than shown is not fresh.
     let fresh = fresh && !facts.clock_untrusted;
     let fresh = fresh && facts.expires_after.is_none_or(|bound| facts.age.is_some_and(|age| age <= bound));
-    let standing = words::connection_sentence(&standing(core, conn, &s, word), &s.now);
+    let standing = words::connection_sentence(&standing(conn, &s, word), &s.now);
     let shown: Vec<ItemView> = items.iter().map(|i| item(&s.now, &state, i)).collect();
     Ok(TargetView {
         name: target.key.target.to_string(),

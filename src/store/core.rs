@@ -3,6 +3,7 @@
 
 use super::books::Books;
 use super::open::{self, Check, How, Live, Place};
+use super::quiet::quietly;
 use super::read::Snapshot;
 use super::rows::{Part, Rows};
 use super::sentences::{self, Doing};
@@ -11,7 +12,6 @@ use super::write::Writing;
 use super::{Options, StoreError};
 use redb::{Durability, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -165,8 +165,7 @@ impl Core {
         }
         let once = || {
             let read = || self.snapshot().and_then(|snapshot| f(&snapshot));
-            catch_unwind(AssertUnwindSafe(read))
-                .unwrap_or_else(|_| Err(sentences::corrupt(&self.name, "its pages contradict each other")))
+            quietly(read).unwrap_or_else(|| Err(sentences::corrupt(&self.name, "its pages contradict each other")))
         };
         match once() {
             // The file was opened anew under this reader, after a write that failed.

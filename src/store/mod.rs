@@ -15,6 +15,7 @@ mod migrate;
 mod open;
 mod purge;
 mod queue;
+mod quiet;
 mod read;
 mod records;
 mod rows;

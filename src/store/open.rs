@@ -5,6 +5,7 @@ use super::StoreError;
 use super::files::{self, End, Lent, Scratch};
 use super::header::{self, Header};
 use super::migrate::{self, Fresh};
+use super::quiet::quietly;
 use super::sentences::{self, Doing};
 use redb::backends::FileBackend;
 use redb::{BackendError, Database, ReadableDatabase, StorageBackend};
@@ -12,7 +13,6 @@ use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::ops::Bound;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -196,8 +196,7 @@ fn start(name: &str, lent: Lent, cache: usize, pages: Pages) -> Result<Database,
 }
 
 pub(super) fn guarded<T>(name: &str, f: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(f))
-        .unwrap_or_else(|_| Err(sentences::corrupt(name, "its pages contradict each other")))
+    quietly(f).unwrap_or_else(|| Err(sentences::corrupt(name, "its pages contradict each other")))
 }
 
 /// A file that was closed by a newer larder is recognised before anything is written to it. (One that was not closed

@@ -118,6 +118,6 @@ async fn settle_hop(core: &Core, conn: &Conn, hop: &Exchanged) -> Result<(), Sto
         events: Vec::new(),
         lane: Lane::Lazy,
     };
-    core.store.commit(commit).await?;
+    core.commit(commit).await?;
     Ok(())
 }

@@ -160,7 +160,7 @@ pub async fn from_answer(
         events,
         lane: if quiet { Lane::Lazy } else { Lane::Durable },
     };
-    let events = core.store.commit(commit).await?;
+    let events = core.commit(commit).await?;
     *state = after.state;
     drop(state);
     core.publish(events);

@@ -1,3 +1,5 @@
+//! Streams: replay, resumption, resets, and their end.
+
 use super::*;
 use crate::web::sample::{Sample, live};
 use crate::web::tests::{Site, ask};
