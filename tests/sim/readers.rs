@@ -133,11 +133,12 @@ impl Operators {
             }
             8..=13 => self.command(spec, appliance, provider, errands),
             14..=15 => {
-                let on = *self.dice.pick(&[Some(true), Some(false), None, None]);
+                let wanted = *self.dice.pick(&[Some(true), Some(false), None, None]);
+                let (connection, on) = (spec.key.connection.to_string(), wanted.unwrap_or(spec.poll.enabled));
+                provider.note(What::SwitchAsked { connection: connection.clone(), on });
                 errands.spawn(async move {
-                    if appliance.set_enabled(&spec.key, on, "operator").await.is_ok() {
-                        let connection = spec.key.connection.to_string();
-                        provider.note(What::Switched { connection, on: on.unwrap_or(spec.poll.enabled) });
+                    if appliance.set_enabled(&spec.key, wanted, "operator").await.is_ok() {
+                        provider.note(What::Switched { connection, on });
                     }
                 });
             }

@@ -108,6 +108,11 @@ pub enum What {
         tag: String,
         state: Option<&'static str>,
     },
+    /// An operator asks for a switch. Unanswered, it may be in force or not.
+    SwitchAsked {
+        connection: String,
+        on: bool,
+    },
     /// The operator's switch is in force.
     Switched {
         connection: String,

@@ -129,7 +129,7 @@ pub fn holds_hold(record: &[Fact]) -> Verdict {
     Ok(())
 }
 
-/// F11: a connection that was switched off is not polled until it is switched on.
+/// F11: a connection that was switched off is not polled until somebody asks to switch it on.
 pub fn switches_are_heeded(record: &[Fact]) -> Verdict {
     let mut off: BTreeMap<&str, Ms> = BTreeMap::new();
     for fact in record {
@@ -137,7 +137,7 @@ pub fn switches_are_heeded(record: &[Fact]) -> Verdict {
             What::Switched { connection, on: false } => {
                 off.insert(connection, fact.at);
             }
-            What::Switched { connection, on: true } => {
+            What::SwitchAsked { connection, on: true } | What::Switched { connection, on: true } => {
                 off.remove(connection.as_str());
             }
             What::Sent(s) if s.caller == Caller::Poller => {
