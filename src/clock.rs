@@ -74,9 +74,10 @@ impl Timeline {
             }
             return Timeline::new(boot_id, steady, boottime_ms, mark.era, offsets, high_water);
         }
-        // Where a step left several clocks believed, the one that makes the darkness shortest counts: budgets wait longer.
-        let last_wall = offsets.iter().map(|(o, _)| wall_at(last_steady, *o)).fold(last_wall, Wall::max);
-        let dark = if wall >= last_wall { wall.since(last_wall).max(Span(boottime_ms)) } else { Span(boottime_ms) };
+        // A step that is still doubted, or an earlier darkness that was not measured, may be inside the difference of the wall
+        // clocks; charges from in between would free too early. The uptime is certain.
+        let measured = offsets.len() <= 1 && wall >= last_wall;
+        let dark = if measured { wall.since(last_wall).max(Span(boottime_ms)) } else { Span(boottime_ms) };
         let steady = last_steady + dark;
         // The clock before the darkness may have been the right one: calendar limits hold under it as well.
         let now = offset(wall, steady);
@@ -148,10 +149,6 @@ impl Timeline {
 
 fn signed(at: Steady) -> i64 {
     i64::try_from(at.0).unwrap_or(i64::MAX)
-}
-
-fn wall_at(steady: Steady, offset: i64) -> Wall {
-    Wall(signed(steady).saturating_add(offset))
 }
 
 fn offset(wall: Wall, steady: Steady) -> (i64, Steady) {
@@ -282,6 +279,19 @@ mod tests {
         let mut again = Timeline::resume(Some(mark), Some(at.stamp()), "boot-b", 20_000, Wall(T0 + 7_231_000));
         let now = again.read(20_000, Wall(T0 + 7_231_000));
         assert_eq!(now.steady.since(at.steady), Span(20_000));
+    }
+
+    #[test]
+    fn darkness_that_was_not_measured_is_not_credited_at_the_next_power_cut() {
+        let mut t = first();
+        let at = t.read(60_000, Wall(T0 + 10_000));
+        let mark = t.mark(60_000, Wall(T0 + 10_000));
+        // Boots hours behind, sends something, and loses power again; then the clock is right.
+        let mut wrong = Timeline::resume(Some(mark), Some(at.stamp()), "boot-b", 20_000, Wall(T0 - 86_400_000));
+        let sent = wrong.read(30_000, Wall(T0 - 86_390_000));
+        let mark = wrong.mark(30_000, Wall(T0 - 86_390_000));
+        let mut right = Timeline::resume(Some(mark), Some(sent.stamp()), "boot-c", 15_000, Wall(T0 + 7_200_000));
+        assert_eq!(right.read(15_000, Wall(T0 + 7_200_000)).steady.since(sent.steady), Span(15_000));
     }
 
     #[test]

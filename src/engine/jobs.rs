@@ -250,6 +250,7 @@ pub fn why(core: &Core, stopped: &Stopped) -> String {
             format!("the credential is held until {}{said}", words::time_ahead(hold.until, &now))
         }
         Stopped::Refused(Refusal::NeverFits { limit }) => format!("limit \"{limit}\" can never fund it"),
+        Stopped::Paused => "the connection is paused".to_owned(),
         Stopped::Store(e) => e.to_string(),
     }
 }

@@ -73,7 +73,7 @@ impl Appliance {
         match stopped {
             Stopped::Refused(Refusal::NotUntil { at, .. }) if *at != Steady::MAX => self.not_before(*at, sentence),
             Stopped::Refused(Refusal::Held(hold)) => self.not_before(hold.until, sentence),
-            Stopped::Refused(_) => Denied::NotYet { sentence, not_before: None, retry_after_s: None },
+            Stopped::Refused(_) | Stopped::Paused => Denied::NotYet { sentence, not_before: None, retry_after_s: None },
             Stopped::Store(e) => Denied::Unavailable(e.to_string()),
         }
     }

@@ -68,7 +68,8 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
         return Step::Idle;
     }
     let due = state.next_poll_at.unwrap_or(now.stamp());
-    let mut until = now.steady + now.until(due);
+    // On the steady timeline alone: a wall clock put right must not make a poll due (law 8).
+    let mut until = now.steady.max(due.steady);
     until = until.max(hold.unwrap_or_default());
     if !breaker::allows(&state.breaker, now) {
         until = until.max(breaker::not_before(&state.breaker));
@@ -117,7 +118,7 @@ async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round) -> P
             true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wished).await {
                 Ok(Done { outcome, .. }) => return Polled::Asked(outcome),
                 Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at != Steady::MAX => at,
-                Err(Stopped::Refused(Refusal::Held(_))) => return Polled::Over,
+                Err(Stopped::Refused(Refusal::Held(_)) | Stopped::Paused) => return Polled::Over,
                 Err(Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
                     return Polled::Trouble(format!("limit \"{limit}\" can never fund {}", target.key));
                 }

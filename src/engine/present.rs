@@ -73,7 +73,7 @@ impl Snapshot {
 /// The budget is exhausted for the poller if it must skip a whole poll for it.
 fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: Span, now: &Now) -> Option<Steady> {
     let target = conn.targets.first()?;
-    let due = now.steady + state.next_poll_at.map(|at| now.until(at)).unwrap_or_default();
+    let due = now.steady.max(state.next_poll_at.map(|at| at.steady).unwrap_or_default());
     let ask = conn.ask(Caller::Poller, target.spec.endpoint(), target.spec.cost);
     match core.store.would_admit(conn.credential, now, &ask) {
         Err(Refusal::NotUntil { at, .. }) if at > due + interval => Some(at),
@@ -133,8 +133,7 @@ fn next_poll(conn: &Conn, s: &Snapshot) -> Option<Steady> {
     if !conn.enabled(&s.state) || conn.targets.is_empty() {
         return None;
     }
-    let due = s.state.next_poll_at.map(|due| s.now.until(due)).unwrap_or_default();
-    let mut at = s.now.steady + due;
+    let mut at = s.now.steady.max(s.state.next_poll_at.map(|due| due.steady).unwrap_or_default());
     at = at.max(s.hold.as_ref().map_or(Steady(0), |h| h.until));
     if let Breaker::Open { until, .. } = s.state.breaker {
         at = at.max(until);

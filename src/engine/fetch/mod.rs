@@ -20,6 +20,8 @@ use exchange::{Asking, exchange};
 #[derive(Debug)]
 pub enum Stopped {
     Refused(Refusal),
+    /// An operator switched the connection off, perhaps while this waited (F11).
+    Paused,
     Store(StoreError),
 }
 
@@ -82,6 +84,9 @@ pub async fn fetch(
     let conditional = !request.headers.is_empty();
     let exchanged = {
         let mut state = conn.state.lock().await;
+        if !conn.enabled(&state) {
+            return Err(Stopped::Paused);
+        }
         let begun = round.as_deref().map(|r| Round { began: r.began.or(Some(core.clock.now().stamp())), ..*r });
         let (next, with) = stamp_attempt(core, conn, target, &before, &state, begun.as_ref());
         let permit = exchange::admit(core, conn, &asking, with).await?;
