@@ -2,8 +2,9 @@
 //! own is laid over it. Knows keys and precedence; what has to be there in the end is for `finish`.
 
 use super::place::{Place, Placed, Problems, Slot};
-use super::rules::{self, CommandDraft, WaitsDraft};
+use super::rules::{self, CommandDraft};
 use super::section::Section;
+use super::waits::{self, WaitsDraft};
 use super::{limits, targets, words};
 use crate::domain::limit::Limit;
 use crate::domain::spec::{Carrier, Interval, RuleSpec, SecretSource, TargetSpec};
@@ -11,7 +12,7 @@ use crate::domain::time::Span;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 15] = [
     "provider",
     "base_url",
     "credential",
@@ -21,6 +22,7 @@ const SHARED: [&str; 14] = [
     "command",
     "rule",
     "waits",
+    "wait",
     "refresh_min_age",
     "connect_timeout",
     "read_timeout",
@@ -86,7 +88,7 @@ impl Draft {
             targets: targets::read(section, p),
             commands: rules::read_commands(section, p),
             rules: rules::read_rules(section, p),
-            waits: rules::read_waits(section, p),
+            waits: waits::read(section, p),
             refresh_min_age: section.span_or_zero("refresh_min_age", p),
             connect_timeout: section.span("connect_timeout", p),
             read_timeout: section.span("read_timeout", p),
@@ -113,11 +115,7 @@ impl Draft {
             targets: overlay(self.targets, recipe.targets, |target| target.name.0.clone()),
             commands: overlay(self.commands, recipe.commands, |command| command.spec.name.clone()),
             rules: overlay(self.rules, recipe.rules, |rule| rule.name.clone()),
-            waits: WaitsDraft {
-                floor: self.waits.floor.or(recipe.waits.floor),
-                ceiling: self.waits.ceiling.or(recipe.waits.ceiling),
-                default: self.waits.default.or(recipe.waits.default),
-            },
+            waits: self.waits.over(recipe.waits),
             refresh_min_age: self.refresh_min_age.or(recipe.refresh_min_age),
             connect_timeout: self.connect_timeout.or(recipe.connect_timeout),
             read_timeout: self.read_timeout.or(recipe.read_timeout),
@@ -127,7 +125,7 @@ impl Draft {
     }
 }
 
-fn overlay<T>(
+pub(super) fn overlay<T>(
     own: Vec<Placed<Option<T>>>,
     recipe: Vec<Placed<Option<T>>>,
     name: impl Fn(&T) -> String,

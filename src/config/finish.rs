@@ -3,7 +3,8 @@
 
 use super::draft::{CredentialDraft, Draft};
 use super::place::{Place, Placed, Problems, Slot, suggestion};
-use super::rules::{CommandDraft, WaitsDraft};
+use super::rules::CommandDraft;
+use super::waits::WaitsDraft;
 use super::{Expressions, limits};
 use crate::domain::ids::{Caller, ConnectionKey};
 use crate::domain::spec::{
@@ -126,11 +127,12 @@ fn finish_waits(waits: WaitsDraft, p: &mut Problems) -> WaitSpec {
         floor: waits.floor.unwrap_or(defaults.floor),
         ceiling: waits.ceiling.unwrap_or(defaults.ceiling),
         default: waits.default.unwrap_or(defaults.default),
+        sources: finish_list(waits.sources, |source| source.name.clone(), p).1,
     };
     if let Some(place) = told
         && !(spec.floor <= spec.default && spec.default <= spec.ceiling)
     {
-        let WaitSpec { floor, ceiling, default } = spec;
+        let WaitSpec { floor, ceiling, default, .. } = spec;
         p.add(&place, format!("must be in order: floor ({floor}), default ({default}), ceiling ({ceiling})"));
     }
     spec

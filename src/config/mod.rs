@@ -16,6 +16,7 @@ mod server;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod words;
 
 pub use environment::{Environment, PLAIN_VARIABLES};

@@ -1,19 +1,19 @@
-//! `[[connection.command]]`, `[[connection.rule]]` and `[connection.waits]`. Knows keys and words; what a rule does with an
+//! `[[connection.command]]` and `[[connection.rule]]`. Knows keys and words; what a rule does with an
 //! answer is for `crate::rules::classify`.
 
 use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::section::Section;
 use super::targets::MOST_COST;
 use super::words;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, Reach};
 use crate::domain::spec::{CommandSpec, Retry, RuleSpec};
-use crate::domain::time::Span;
 
 /// Outcomes that an answer can have. The others say that there was none, which no rule about an answer can know.
-const OF_ANSWERS: [Outcome; 8] = [
+const OF_ANSWERS: [Outcome; 9] = [
     Outcome::Data,
     Outcome::NotModified,
     Outcome::Limited,
+    Outcome::Unpaid,
     Outcome::CredentialRejected,
     Outcome::Overloaded,
     Outcome::NotReady,
@@ -91,7 +91,7 @@ pub(super) fn read_rules(section: &Section<'_>, p: &mut Problems) -> Vec<Placed<
 }
 
 fn read_rule(section: &Section<'_>, p: &mut Problems) -> Option<RuleSpec> {
-    section.only(&["name", "outcome", "status", "header", "body", "json"], &[], p);
+    section.only(&["name", "outcome", "status", "header", "body", "json", "hold"], &[], p);
     let at = &section.place;
     let name = section.text("name", p).required(at, "name", "what matched, in words, for pages and the ledger", p);
     let outcome = section.parsed("outcome", p, read_outcome);
@@ -107,7 +107,18 @@ fn read_rule(section: &Section<'_>, p: &mut Problems) -> Option<RuleSpec> {
         Some(header) => Some(read_header(&header, p)?),
         None => None,
     };
-    Some(RuleSpec { name: name?, outcome: Some(outcome?), status, header, body, json })
+    let outcome = outcome?;
+    let hold = section.parsed("hold", p, read_reach).checked(p, |_| {
+        let why = format!("means nothing where the outcome is {outcome}: it is for answers that refuse");
+        (!outcome.is_refusal()).then_some(why)
+    });
+    Some(RuleSpec { name: name?, outcome: Some(outcome), status, header, body, json, hold: hold.value() })
+}
+
+fn read_reach(text: &str) -> Result<Reach, String> {
+    let words = Reach::ALL.map(Reach::word);
+    Reach::from_word(text)
+        .ok_or_else(|| format!("{text:?} does not say whom a refusal stops{}", suggestion(text, &words)))
 }
 
 /// `{ name = "x-error", matches = "regular expression" }`
@@ -125,20 +136,4 @@ fn read_outcome(text: &str) -> Result<Outcome, String> {
         Some(_) => format!("{text:?} means that there was no answer; a rule can say {}", words.join(", ")),
         None => format!("{text:?} is not an outcome{}", suggestion(text, &words)),
     })
-}
-
-/// `[connection.waits]` before the recipe's and the defaults are filled in.
-#[derive(Clone, Debug)]
-pub(super) struct WaitsDraft {
-    pub floor: Slot<Span>,
-    pub ceiling: Slot<Span>,
-    pub default: Slot<Span>,
-}
-
-pub(super) fn read_waits(section: &Section<'_>, p: &mut Problems) -> WaitsDraft {
-    let Some(table) = section.table("waits", p) else {
-        return WaitsDraft { floor: Slot::Absent, ceiling: Slot::Absent, default: Slot::Absent };
-    };
-    table.only(&["floor", "ceiling", "default"], &[], p);
-    WaitsDraft { floor: table.span("floor", p), ceiling: table.span("ceiling", p), default: table.span("default", p) }
 }

@@ -15,9 +15,20 @@ pub enum HoldReason {
     CredentialRejected,
     Overloaded,
     Gone,
+    /// Out of money, points or plan.
+    Unpaid,
 }
 
 impl HoldReason {
+    pub const ALL: [HoldReason; 6] = [
+        HoldReason::RateLimited,
+        HoldReason::Exhausted,
+        HoldReason::CredentialRejected,
+        HoldReason::Overloaded,
+        HoldReason::Gone,
+        HoldReason::Unpaid,
+    ];
+
     pub const fn word(self) -> &'static str {
         match self {
             HoldReason::RateLimited => "rate_limited",
@@ -25,6 +36,7 @@ impl HoldReason {
             HoldReason::CredentialRejected => "credential_rejected",
             HoldReason::Overloaded => "overloaded",
             HoldReason::Gone => "gone",
+            HoldReason::Unpaid => "unpaid",
         }
     }
 }

@@ -13,3 +13,4 @@ pub mod spec;
 pub mod state;
 pub mod target;
 pub mod time;
+pub mod wait;

@@ -13,6 +13,8 @@ pub enum Outcome {
     NotModified,
     /// The provider refused because of a limit, in whatever disguise.
     Limited,
+    /// Out of money, points or plan: time alone does not bring it back.
+    Unpaid,
     /// The provider does not accept the credential.
     CredentialRejected,
     /// The provider is in trouble (5xx, overload).
@@ -42,10 +44,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const ALL: [Outcome; 16] = [
+    pub const ALL: [Outcome; 17] = [
         Outcome::Data,
         Outcome::NotModified,
         Outcome::Limited,
+        Outcome::Unpaid,
         Outcome::CredentialRejected,
         Outcome::Overloaded,
         Outcome::NotReady,
@@ -67,6 +70,7 @@ impl Outcome {
             Outcome::Data => "data",
             Outcome::NotModified => "not_modified",
             Outcome::Limited => "limited",
+            Outcome::Unpaid => "unpaid",
             Outcome::CredentialRejected => "credential_rejected",
             Outcome::Overloaded => "overloaded",
             Outcome::NotReady => "not_ready",
@@ -84,6 +88,11 @@ impl Outcome {
     }
     pub fn from_word(word: &str) -> Option<Outcome> {
         Outcome::ALL.into_iter().find(|o| o.word() == word)
+    }
+    /// Whether the provider refused: whom it stops is a question for these alone.
+    pub const fn is_refusal(self) -> bool {
+        use Outcome::*;
+        matches!(self, Limited | Unpaid | CredentialRejected | Overloaded | Gone)
     }
     /// Whether the last good answer was confirmed or replaced.
     pub const fn is_good(self) -> bool {
@@ -103,6 +112,36 @@ pub struct WaitHint {
     pub wait: super::time::Span,
     /// `Retry-After`, or the name of the recipe's source.
     pub source: String,
+    /// What was told, where it is above the ceiling and so not believed.
+    #[serde(default)]
+    pub beyond: Option<super::time::Span>,
+}
+
+/// Whom a refusal stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything that holds the credential.
+    Credential,
+    /// The endpoint that refused (A22, or a method with a limit of its own).
+    Endpoint,
+    /// Nobody: what was asked is not answered, and that is all.
+    Nobody,
+}
+
+impl Reach {
+    pub const ALL: [Reach; 3] = [Reach::Credential, Reach::Endpoint, Reach::Nobody];
+
+    /// The word in configuration.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Reach::Credential => "credential",
+            Reach::Endpoint => "endpoint",
+            Reach::Nobody => "none",
+        }
+    }
+    pub fn from_word(word: &str) -> Option<Reach> {
+        Reach::ALL.into_iter().find(|r| r.word() == word)
+    }
 }
 
 /// What classification says about a reply: the outcome, why, the provider's words and its wait.
@@ -115,4 +154,13 @@ pub struct Verdict {
     pub said: Option<String>,
     /// The longest credible hint.
     pub wait: Option<WaitHint>,
+    /// Whom the recipe's rule says that this stops; `None`: what the outcome usually means.
+    pub reach: Option<Reach>,
+}
+
+impl Verdict {
+    /// Without words, wait or a recipe's say.
+    pub fn new(outcome: Outcome, rule: impl Into<String>) -> Verdict {
+        Verdict { outcome, rule: rule.into(), said: None, wait: None, reach: None }
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Reach};
 use super::time::Span;
+use super::wait::WaitSource;
 
 /// How the secret travels. The secret itself is not here: it lives in `upstream`, redacted everywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,6 +216,8 @@ pub struct RuleSpec {
     pub body: Option<String>,
     /// RFC 9535 filter expression about the parsed body `@`.
     pub json: Option<String>,
+    /// Whom a refusal by this rule stops; absent: what the outcome usually means.
+    pub hold: Option<Reach>,
 }
 
 /// Where waits come from and what is credible.
@@ -226,10 +229,17 @@ pub struct WaitSpec {
     pub ceiling: Span,
     /// Length of a hold after an overload or failure streak without a hint.
     pub default: Span,
+    /// The recipe's own, asked beside the general ones: the longest credible wait counts.
+    pub sources: Vec<WaitSource>,
 }
 
 impl Default for WaitSpec {
     fn default() -> Self {
-        WaitSpec { floor: Span::from_secs(5), ceiling: Span::from_secs(40 * 86_400), default: Span::from_secs(60) }
+        WaitSpec {
+            floor: Span::from_secs(5),
+            ceiling: Span::from_secs(40 * 86_400),
+            default: Span::from_secs(60),
+            sources: Vec::new(),
+        }
     }
 }

@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn what_a_verdict_makes_of_a_command() {
         use crate::domain::outcome::Verdict;
-        let verdict = |outcome| Verdict { outcome, rule: String::new(), said: None, wait: None };
+        let verdict = |outcome| Verdict::new(outcome, "");
         for (outcome, status, never, idempotent) in [
             (Outcome::Data, Some(200), JobState::Done, JobState::Done),
             (Outcome::Unexpected, Some(200), JobState::Done, JobState::Done),

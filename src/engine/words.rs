@@ -75,6 +75,10 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now) -> String {
             format!("{provider} refused the credential at {since}; asked again at {until}, or once it is replaced.")
         }
         HoldReason::Overloaded => format!("{provider} asked us at {since} to wait; held until {until}."),
+        HoldReason::Unpaid => format!(
+            "{provider} said at {since} that money, points or the plan of the account are used up; that does not pass by \
+             waiting: pay, or choose another plan. Asked again at {until}."
+        ),
         HoldReason::Gone => format!("{provider} said at {since} that this is gone for good; asked again at {until}."),
     }
 }

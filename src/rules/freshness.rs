@@ -38,7 +38,8 @@ fn obstacle(facts: &Facts) -> Option<State> {
     }
     match facts.hold {
         Some(HoldReason::CredentialRejected) => return Some(State::CredentialRejected),
-        Some(HoldReason::Exhausted) => return Some(State::Exhausted),
+        // Out of money is an exhausted budget that time alone does not refill; the sentence beside the word says which.
+        Some(HoldReason::Exhausted | HoldReason::Unpaid) => return Some(State::Exhausted),
         _ if facts.exhausted => return Some(State::Exhausted),
         Some(HoldReason::RateLimited | HoldReason::Overloaded | HoldReason::Gone) => return Some(State::Held),
         None => {}
@@ -68,13 +69,14 @@ fn due_age(interval: Span) -> Span {
 mod tests {
     use super::*;
 
-    const HOLDS: [Option<HoldReason>; 6] = [
+    const HOLDS: [Option<HoldReason>; 7] = [
         None,
         Some(HoldReason::RateLimited),
         Some(HoldReason::Exhausted),
         Some(HoldReason::CredentialRejected),
         Some(HoldReason::Overloaded),
         Some(HoldReason::Gone),
+        Some(HoldReason::Unpaid),
     ];
 
     /// Interval 75 s (due at 82.5 s), fresh for 90 s, expired after 600 s.
@@ -99,7 +101,7 @@ mod tests {
             State::ClockUntrusted => f.clock_untrusted,
             State::Disabled => !f.enabled,
             State::CredentialRejected => f.hold == Some(HoldReason::CredentialRejected),
-            State::Exhausted => f.exhausted || f.hold == Some(HoldReason::Exhausted),
+            State::Exhausted => f.exhausted || matches!(f.hold, Some(HoldReason::Exhausted | HoldReason::Unpaid)),
             State::Held => f.hold.is_some(),
             State::BreakerOpen => f.breaker_open,
             State::Expired => age.is_some_and(|a| a > 600_000) && f.expires_after.is_some(),

@@ -14,6 +14,8 @@ const REJECTED: Span = Span::from_secs(15 * 60);
 const LONGEST_GROWN: Span = Span::from_secs(24 * 3600);
 /// A window at least this long is "the long window" of F8.
 const LONG: Span = Span::from_secs(3600);
+/// First hold where money, points or plan are used up: nobody pays a bill within minutes. Doubles like the others.
+const UNPAID: Span = Span::from_secs(6 * 3600);
 /// Gone for good (410): ask once a day whether that is still so.
 const GONE: Span = Span::from_secs(24 * 3600);
 
@@ -47,6 +49,7 @@ pub fn hold_for(verdict: &Verdict, usage: &[Usage], last: Option<&Hold>, waits: 
 fn reason(verdict: &Verdict) -> Option<HoldReason> {
     match verdict.outcome {
         Outcome::Limited => Some(HoldReason::RateLimited),
+        Outcome::Unpaid => Some(HoldReason::Unpaid),
         Outcome::CredentialRejected => Some(HoldReason::CredentialRejected),
         Outcome::Gone => Some(HoldReason::Gone),
         // Without a wait of the provider's own an overload is the breaker's business.
@@ -71,6 +74,7 @@ fn unhinted(reason: HoldReason, usage: &[Usage], waits: &WaitSpec) -> (Span, Str
         HoldReason::CredentialRejected => {
             (REJECTED, "no wait given: a rejected credential is asked again rarely".into())
         }
+        HoldReason::Unpaid => (UNPAID, "no wait given: an account without money or plan is asked again rarely".into()),
         HoldReason::Gone => (GONE, "gone for good: asked again once a day".into()),
         HoldReason::RateLimited | HoldReason::Exhausted | HoldReason::Overloaded => {
             match short_window(usage.iter().map(|u| &u.limit)) {
@@ -114,8 +118,8 @@ mod tests {
         Now { steady: Steady(1_000_000), era: 0, trust: ClockTrust::Trusted, offsets: vec![0] }
     }
     fn verdict(outcome: Outcome, wait_s: Option<u64>) -> Verdict {
-        let wait = wait_s.map(|s| WaitHint { wait: Span::from_secs(s), source: "Retry-After".into() });
-        Verdict { outcome, rule: "rule".into(), said: Some("slow down".into()), wait }
+        let wait = wait_s.map(|s| WaitHint { wait: Span::from_secs(s), source: "Retry-After".into(), beyond: None });
+        Verdict { said: Some("slow down".into()), wait, ..Verdict::new(outcome, "rule") }
     }
     fn usage(kind: Kind, amount: u64, used: u64, next_free_at: u64) -> Usage {
         let limit = Limit {

@@ -310,7 +310,7 @@ fn states_and_rules_are_refused_in_words() {
         (
             "rule = [{ name = \"r\", outcome = \"timed_out\", status = 200 }]",
             "5: connection[yard].rule[r].outcome: \"timed_out\" means that there was no answer; a rule can say data, \
-             not_modified, limited, credential_rejected, overloaded, not_ready, gone, unexpected",
+             not_modified, limited, unpaid, credential_rejected, overloaded, not_ready, gone, unexpected",
         ),
         (
             "rule = [{ name = \"r\", outcome = \"limited\", status = [200, 99] }]",

@@ -3,6 +3,7 @@
 mod errors;
 mod overlay;
 mod values;
+mod waits;
 mod whole;
 
 use super::*;

@@ -108,7 +108,7 @@ fn a_recipe_is_held_to_the_same_rules() {
     let said = told(read_with(text, &[], &[("r", recipe)]).unwrap_err());
     assert_eq!(
         said,
-        "recipe r:2: name: unknown key; the nearest are: fact, rule, limit\n\
+        "recipe r:2: name: unknown key; the nearest are: fact, rule, wait\n\
          recipe r:3: credential.env: is not for a recipe: where the secret lies is for the connection to say\n\
          recipe r:4: intervall: unknown key; the nearest are: base_url, poll, target\n\
          recipe r:7: limit[day].requests: must be at least 1, not 0\n\

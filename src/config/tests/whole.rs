@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::ids::Caller;
 use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay};
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, Reach};
 use crate::domain::spec::*;
 use crate::domain::time::Span;
 
@@ -106,6 +106,7 @@ status = 200
 header = { name = "Content-Type", matches = "^text/" }
 body = "too many"
 json = "@.error"
+hold = "endpoint"
 [[connection.rule]]
 name = "not yet"
 outcome = "not_ready"
@@ -137,8 +138,12 @@ fn every_key_is_read() {
     assert_eq!(yard.carrier, Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) });
     assert_eq!(yard.poll, PollSpec { enabled: false, interval: Interval::Every(Span::from_secs(75)) });
     assert_eq!(yard.refresh_min_age, Span::from_secs(90));
-    let waits =
-        WaitSpec { floor: Span::from_secs(10), ceiling: Span::from_secs(7 * 86_400), default: Span::from_secs(120) };
+    let waits = WaitSpec {
+        floor: Span::from_secs(10),
+        ceiling: Span::from_secs(7 * 86_400),
+        default: Span::from_secs(120),
+        sources: vec![],
+    };
     assert_eq!(yard.waits, waits);
     let (connect_timeout, read_timeout, request_timeout) =
         (Span::from_secs(5), Span::from_secs(7), Span::from_secs(20));
@@ -226,6 +231,7 @@ fn commands_and_rules_are_read() {
         header: Some(("content-type".to_owned(), "^text/".to_owned())),
         body: Some("too many".to_owned()),
         json: Some("@.error".to_owned()),
+        hold: Some(Reach::Endpoint),
     };
     let not_yet = RuleSpec {
         name: "not yet".to_owned(),

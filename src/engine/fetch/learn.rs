@@ -92,7 +92,12 @@ fn connection_after(conn: &Conn, state: &ConnectionState, verdict: &Verdict, now
             next.failures = 0;
             next.breaker = breaker::on_success(next.breaker);
         }
-        Outcome::Limited | Outcome::CredentialRejected | Outcome::Gone | Outcome::Redirected | Outcome::Lost => {
+        Outcome::Limited
+        | Outcome::Unpaid
+        | Outcome::CredentialRejected
+        | Outcome::Gone
+        | Outcome::Redirected
+        | Outcome::Lost => {
             // The provider answered: a probe that was refused by a limit found the provider alive.
             next.breaker = breaker::on_success(next.breaker);
         }
@@ -193,10 +198,8 @@ fn content(
     body: Option<serde_json::Value>,
 ) -> Result<(Verdict, Content), Stopped> {
     let unexpected = |rule: &str, said: String| Verdict {
-        outcome: Outcome::Unexpected,
-        rule: rule.to_owned(),
         said: Some(core.door.redact(&said)),
-        wait: None,
+        ..Verdict::new(Outcome::Unexpected, rule)
     };
     match (verdict.outcome, body) {
         (Outcome::NotModified, _) => Ok((verdict, Content::Confirmed)),

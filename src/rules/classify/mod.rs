@@ -9,7 +9,7 @@ mod tests;
 mod waits;
 mod words;
 
-use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::outcome::{Outcome, Reach, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::{RuleSpec, WaitSpec};
 use crate::domain::time::Wall;
@@ -38,6 +38,7 @@ pub const fn in_words(outcome: Outcome) -> &'static str {
         Outcome::Data => "answered",
         Outcome::NotModified => "not modified",
         Outcome::Limited => "rate limited",
+        Outcome::Unpaid => "out of money or plan",
         Outcome::CredentialRejected => "credential rejected",
         Outcome::Overloaded => "provider overloaded",
         Outcome::NotReady => "not ready yet",
@@ -95,24 +96,30 @@ impl Classifier {
             Err(failure) => return Classified { verdict: failed(*failure), body: None },
         };
         let reading = Reading::of(answer);
-        let (outcome, rule) = self.recipe(&reading).unwrap_or_else(|| self.general(&reading, validators_sent));
+        let by_recipe = self.recipe(&reading);
+        let reach = by_recipe.as_ref().and_then(|(_, reach)| *reach);
+        let ruling = by_recipe.map(|(ruling, _)| ruling);
+        let (outcome, rule) = ruling.unwrap_or_else(|| self.general(&reading, validators_sent));
         let said = if outcome.is_good() { None } else { self.said(&reading) };
         let wait = match outcome {
-            Outcome::Limited | Outcome::Overloaded | Outcome::NotReady => waits::hint(answer, &self.waits, now_wall),
+            Outcome::Limited | Outcome::Unpaid | Outcome::Overloaded | Outcome::NotReady => {
+                waits::hint(answer, &self.waits, now_wall)
+            }
             _ => None,
         };
-        Classified { verdict: Verdict { outcome, rule, said, wait }, body: reading.json }
+        Classified { verdict: Verdict { outcome, rule, said, wait, reach }, body: reading.json }
     }
 
-    /// The first rule of the recipe that matches.
-    fn recipe(&self, reading: &Reading<'_>) -> Option<Ruling> {
+    /// The first rule of the recipe that matches, and whom it stops.
+    fn recipe(&self, reading: &Reading<'_>) -> Option<(Ruling, Option<Reach>)> {
         let mut subject = None;
         let rule = self.rules.iter().find(|rule| rule.matches(reading, &mut subject))?;
         // Law 4: no rule can make data of what is not there.
         if rule.outcome == Outcome::Data && reading.json.is_none() {
-            return Some((Outcome::Unexpected, format!("recipe: {}, but the body is not JSON", rule.name)));
+            let ruling = (Outcome::Unexpected, format!("recipe: {}, but the body is not JSON", rule.name));
+            return Some((ruling, None));
         }
-        Some((rule.outcome, tell(format!("recipe: {}", rule.name), rule.outcome)))
+        Some(((rule.outcome, tell(format!("recipe: {}", rule.name), rule.outcome)), rule.hold))
     }
 
     fn general(&self, reading: &Reading<'_>, validators_sent: bool) -> Ruling {
@@ -121,7 +128,7 @@ impl Classifier {
         let plain = |outcome: Outcome| (outcome, format!("status {status}"));
         match status {
             429 => limit(""),
-            402 => limit(", payment required"),
+            402 => plain(Outcome::Unpaid),
             410 => plain(Outcome::Gone),
             304 if validators_sent => plain(Outcome::NotModified),
             304 => (Outcome::Unexpected, "status 304 to a request without validators".to_owned()),
@@ -191,5 +198,5 @@ fn failed(failure: Failure) -> Verdict {
         Failure::Undecodable => (Outcome::Undecodable, "body cut off or not decodable"),
         Failure::RedirectRefused => (Outcome::RedirectRefused, "redirect to another host"),
     };
-    Verdict { outcome, rule: rule.to_owned(), said: None, wait: None }
+    Verdict::new(outcome, rule)
 }

@@ -1,7 +1,7 @@
 //! One rule of a recipe, compiled: conditions that must all hold, and the outcome. Must not know the general rules.
 
 use super::Reading;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, Reach};
 use crate::domain::spec::RuleSpec;
 use crate::rules::extract::path::{Filter, Subject};
 use regex::{Regex, RegexBuilder};
@@ -10,6 +10,7 @@ use regex::{Regex, RegexBuilder};
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) outcome: Outcome,
+    pub(super) hold: Option<Reach>,
     status: Vec<u16>,
     header: Option<(String, Regex)>,
     body: Option<Regex>,
@@ -42,9 +43,15 @@ impl Rule {
             wrong("status", format!("{odd} is not an HTTP status"));
         }
         match outcome(spec.outcome) {
-            Ok(outcome) if errors.is_empty() => {
-                Ok(Rule { name: spec.name.clone(), outcome, status: spec.status.clone(), header, body, json })
-            }
+            Ok(outcome) if errors.is_empty() => Ok(Rule {
+                name: spec.name.clone(),
+                outcome,
+                hold: spec.hold,
+                status: spec.status.clone(),
+                header,
+                body,
+                json,
+            }),
             _ => Err(errors),
         }
     }
@@ -70,9 +77,10 @@ fn outcome(outcome: Option<Outcome>) -> Result<Outcome, String> {
     use Outcome::*;
     match outcome {
         None => Err("it is missing".to_owned()),
-        Some(o @ (Data | NotModified | Limited | CredentialRejected | Overloaded | NotReady | Gone | Unexpected)) => {
-            Ok(o)
-        }
+        Some(
+            o
+            @ (Data | NotModified | Limited | Unpaid | CredentialRejected | Overloaded | NotReady | Gone | Unexpected),
+        ) => Ok(o),
         Some(o @ (TimedOut | Dropped | Unreachable | TooLarge | Undecodable | Redirected | RedirectRefused | Lost)) => {
             Err(format!("an answer cannot be `{o}`"))
         }

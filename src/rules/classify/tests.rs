@@ -36,7 +36,7 @@ fn by_status() {
         (400, r#"{"errors":[{"extensions":{"code":"RATELIMITED"}}]}"#, Limited),
         (401, "", CredentialRejected),
         (401, r#"{"message":"Invalid API key"}"#, CredentialRejected),
-        (402, r#"{"error":"Payment is required to make this api call"}"#, Limited),
+        (402, r#"{"error":"Payment is required to make this api call"}"#, Unpaid),
         (403, "<html><body><h1>403 Forbidden</h1></body></html>", CredentialRejected),
         (404, "not here", Unexpected),
         (408, "", Overloaded),
@@ -199,7 +199,7 @@ fn no_complete_answer() {
     for (failure, outcome, rule) in table {
         let reply = Reply { result: Err(failure), detail: "in words".into(), ..reply(200, &[], b"") };
         let c = classifier(&[]).classify(&reply, true, NOW);
-        assert_eq!(c.verdict, Verdict { outcome, rule: rule.into(), said: None, wait: None });
+        assert_eq!(c.verdict, Verdict::new(outcome, rule));
         assert!(c.body.is_none());
     }
 }

@@ -58,9 +58,9 @@ fn canonical(name: &str) -> String {
 fn within(spec: &WaitSpec, source: String, wait: Span) -> WaitHint {
     if wait > spec.ceiling {
         let source = format!("{source} ({wait}, clipped to {})", spec.ceiling);
-        return WaitHint { wait: spec.ceiling.max(spec.floor), source };
+        return WaitHint { wait: spec.ceiling.max(spec.floor), source, beyond: Some(wait) };
     }
-    WaitHint { wait: wait.max(spec.floor), source }
+    WaitHint { wait: wait.max(spec.floor), source, beyond: None }
 }
 
 /// A positive decimal number, nothing before or after it but white space: no sign, no exponent, no hex, no list.
@@ -196,10 +196,9 @@ mod tests {
 
     #[test]
     fn the_bounds_and_the_source() {
-        let spec =
-            WaitSpec { floor: Span::from_secs(30), ceiling: Span::from_secs(86_400), default: Span::from_secs(60) };
+        let spec = WaitSpec { floor: Span::from_secs(30), ceiling: Span::from_secs(86_400), ..WaitSpec::default() };
         let told = |value| hint(&answer(&[("retry-after", value)]), &spec, NOW).unwrap();
-        assert_eq!(told("3"), WaitHint { wait: Span::from_secs(30), source: "Retry-After".into() });
+        assert_eq!(told("3"), WaitHint { wait: Span::from_secs(30), source: "Retry-After".into(), beyond: None });
         let clipped = told("Fri, 07 Sep 2029 21:00:00 GMT");
         assert_eq!(clipped.wait, spec.ceiling);
         assert_eq!(clipped.source, "Retry-After (1012 d 18 h, clipped to 1 d)");

@@ -71,6 +71,7 @@ fn classifier() -> Classifier {
         header: None,
         body: text(r, "body"),
         json: text(r, "json"),
+        hold: None,
     };
     let rules: Vec<_> = tables(&recipe, "rule").into_iter().map(rule).collect();
     Classifier::compile(&rules, &WaitSpec::default()).unwrap()

@@ -36,8 +36,9 @@ codes!(Caller, "caller": Poller = 0, Trigger = 1, Refresh = 2, Command = 3, Prob
 codes!(Settlement, "settlement": Posted = 0, Voided = 1);
 codes!(Outcome, "outcome": Data = 0, NotModified = 1, Limited = 2, CredentialRejected = 3, Overloaded = 4, NotReady = 5,
     Gone = 6, Unexpected = 7, TimedOut = 8, Dropped = 9, Unreachable = 10, TooLarge = 11, Undecodable = 12,
-    RedirectRefused = 13, Lost = 14, Redirected = 15);
-codes!(HoldReason, "hold": RateLimited = 0, Exhausted = 1, CredentialRejected = 2, Overloaded = 3, Gone = 4);
+    RedirectRefused = 13, Lost = 14, Redirected = 15, Unpaid = 16);
+codes!(HoldReason, "hold": RateLimited = 0, Exhausted = 1, CredentialRejected = 2, Overloaded = 3, Gone = 4,
+    Unpaid = 5);
 codes!(Phase, "phase": Pending = 0, Active = 1, Completed = 2, Inactive = 3, Stopped = 4);
 codes!(ChangeKind, "change": Appeared = 0, Changed = 1, Removed = 2, Reappeared = 3);
 codes!(JobState, "job state": Queued = 0, Sent = 1, Done = 2, Failed = 3, Unknown = 4);
@@ -58,9 +59,9 @@ mod tests {
         assert_eq!(
             words(Outcome::word),
             "data not_modified limited credential_rejected overloaded not_ready gone unexpected timed_out dropped \
-             unreachable too_large undecodable redirect_refused lost redirected"
+             unreachable too_large undecodable redirect_refused lost redirected unpaid"
         );
-        assert_eq!(words(HoldReason::word), "rate_limited exhausted credential_rejected overloaded gone");
+        assert_eq!(words(HoldReason::word), "rate_limited exhausted credential_rejected overloaded gone unpaid");
         assert_eq!(words(Phase::word), "pending active completed inactive stopped");
         assert_eq!(words(ChangeKind::word), "appeared changed removed reappeared");
         assert_eq!(words(JobState::word), "queued sent done failed unknown");

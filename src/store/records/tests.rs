@@ -449,7 +449,7 @@ proptest! {
 
     #[test]
     fn small_ones_come_back(until in any::<u64>(), since in stamp(), words in (text(), text(), of(text())), strikes in any::<u32>(), hash in any::<[u8; 32]>(),
-                            reason in select(vec![HoldReason::RateLimited, HoldReason::Exhausted, HoldReason::CredentialRejected, HoldReason::Overloaded, HoldReason::Gone]),
+                            reason in select(HoldReason::ALL.to_vec()),
                             kind in select(EventKind::ALL.to_vec()), offsets in vec((any::<i64>(), any::<u64>()), 0..4)) {
         let (a, b, c) = words;
         let h = Hold { since, until: Steady(until), reason, source: a.clone(), rule: b.clone(), said: c.clone(), strikes };
