@@ -9,6 +9,7 @@ mod books;
 mod codec;
 mod core;
 mod create;
+mod entry;
 mod files;
 mod header;
 mod migrate;
@@ -28,6 +29,7 @@ mod work;
 mod write;
 
 pub use backup::verify;
+pub use entry::{read_row, table_names};
 
 use self::core::Core;
 use self::open::{Check, How, Place};

@@ -2,10 +2,11 @@
 
 use super::StoreError;
 use super::codec::Damaged;
+use super::entry::Entry;
 use super::read::{ALL, Order, Snapshot, numbered};
 use super::records;
 use super::sentences;
-use super::tables::{self, StateRow, Table, meta};
+use super::tables::{Table, meta};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{Breaker, ConnectionState};
@@ -57,6 +58,23 @@ impl Newest {
     fn charge(&mut self, c: &Charge) {
         self.see_all([Some(c.reserved_at), c.resolution.as_ref().map(|r| r.at)]);
     }
+    fn entry(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Mark(mark) => self.mark(mark),
+            Entry::Connection(c) => self.connection(c),
+            Entry::Target(t) => self.target(t),
+            Entry::Charge(c) => self.charge(c),
+            Entry::Hold(hold) => self.see(hold.since),
+            Entry::Item(item) => {
+                self.see_all([Some(item.first_seen), Some(item.changed), item.removed.map(|r| r.at)]);
+            }
+            Entry::History(line) => self.see(line.at),
+            Entry::Job(job) => self.see(job.updated_at),
+            Entry::Event(event) => self.see(event.body.at),
+            Entry::Token(token) => self.see(token.created_at),
+            Entry::Plain => (),
+        }
+    }
 }
 
 /// The high-water mark of both timelines; `None` for a file in which nothing has happened yet.
@@ -65,7 +83,10 @@ pub(super) fn high_water(snapshot: &Snapshot<'_>) -> Result<Option<Stamp>, Store
     if let Some(mark) = mark(snapshot)? {
         newest.mark(&mark);
     }
-    states(snapshot, &mut newest, &mut Contents::default())?;
+    each(snapshot, Table::State, |key, value| {
+        newest.entry(&Entry::read(Table::State, key, value)?);
+        Ok(())
+    })?;
     let mut seen = 0;
     snapshot.visit(Table::Charges, ALL, Order::Back, |key, value| {
         newest.charge(&records::charge_of(numbered(key)?, value)?);
@@ -98,26 +119,14 @@ pub(super) struct Contents {
 pub(super) fn contents(snapshot: &Snapshot<'_>) -> Result<Contents, StoreError> {
     let (mut found, mut newest) = (Contents::default(), Newest::default());
     installation(snapshot)?;
-    if let Some(mark) = mark(snapshot)? {
-        newest.mark(&mark);
+    for table in Table::ALL {
+        each(snapshot, table, |key, value| {
+            let entry = Entry::read(table, key, value)?;
+            newest.entry(&entry);
+            found.count(&entry);
+            Ok(())
+        })?;
     }
-    states(snapshot, &mut newest, &mut found)?;
-    shelf(snapshot, &mut newest, &mut found)?;
-    each(snapshot, Table::Charges, |key, value| {
-        newest.charge(&records::charge_of(numbered(key)?, value)?);
-        found.charges += 1;
-        Ok(())
-    })?;
-    each(snapshot, Table::Credentials, |_, value| {
-        newest.see(records::hold_of(value)?.since);
-        Ok(())
-    })?;
-    each(snapshot, Table::Events, |key, value| {
-        newest.see(records::event_of(numbered(key)?, value)?.body.at);
-        found.events += 1;
-        Ok(())
-    })?;
-    jobs_and_tokens(snapshot, &mut newest, &mut found)?;
     Ok(Contents { newest: newest.0, ..found })
 }
 
@@ -129,59 +138,24 @@ fn each(
     snapshot.visit(table, ALL, Order::Forth, |key, value| see(key, value).map(ControlFlow::Continue))
 }
 
-fn states(snapshot: &Snapshot<'_>, newest: &mut Newest, found: &mut Contents) -> Result<(), StoreError> {
-    each(snapshot, Table::State, |key, value| {
-        match tables::state_row(key) {
-            Some(StateRow::Connection) => {
-                newest.connection(&records::connection_of(value)?);
-                found.connections += 1;
-            }
-            Some(StateRow::Target) => {
-                newest.target(&records::target_of(value)?);
-                found.targets += 1;
-            }
-            None => return Err(Damaged::because("its key is of no known form")),
-        }
-        Ok(())
-    })
-}
-
-fn below(key: &[u8]) -> Result<&[u8], Damaged> {
-    tables::below_target(key).ok_or_else(|| Damaged::because("its key is of no known form"))
-}
-
-fn shelf(snapshot: &Snapshot<'_>, newest: &mut Newest, found: &mut Contents) -> Result<(), StoreError> {
-    each(snapshot, Table::Items, |key, value| {
-        let key = String::from_utf8(below(key)?.to_vec()).map_err(|_| Damaged::because("its key is not text"))?;
-        let item = records::item_of(key, value)?;
-        newest.see_all([Some(item.first_seen), Some(item.changed), item.removed.map(|r| r.at)]);
-        found.items += 1;
-        found.removed += u64::from(item.removed.is_some());
-        Ok(())
-    })?;
-    each(snapshot, Table::History, |key, value| {
-        newest.see(records::history_of(numbered(below(key)?)?, value)?.at);
-        found.history += 1;
-        Ok(())
-    })
-}
-
-fn jobs_and_tokens(snapshot: &Snapshot<'_>, newest: &mut Newest, found: &mut Contents) -> Result<(), StoreError> {
-    each(snapshot, Table::Jobs, |key, value| {
-        newest.see(records::job_of(numbered(key)?, value)?.updated_at);
-        found.jobs += 1;
-        Ok(())
-    })?;
-    each(snapshot, Table::JobKeys, |_, value| numbered(value).map(drop))?;
-    each(snapshot, Table::OpenJobs, |key, _| numbered(key).map(drop))?;
-    each(snapshot, Table::Tokens, |key, value| {
-        newest.see(records::token_of(numbered(key)?, value)?.created_at);
-        found.tokens += 1;
-        Ok(())
-    })
-}
-
 impl Contents {
+    fn count(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Connection(_) => self.connections += 1,
+            Entry::Target(_) => self.targets += 1,
+            Entry::Item(item) => {
+                self.items += 1;
+                self.removed += u64::from(item.removed.is_some());
+            }
+            Entry::History(_) => self.history += 1,
+            Entry::Charge(_) => self.charges += 1,
+            Entry::Job(_) => self.jobs += 1,
+            Entry::Event(_) => self.events += 1,
+            Entry::Token(_) => self.tokens += 1,
+            Entry::Mark(_) | Entry::Hold(_) | Entry::Plain => (),
+        }
+    }
+
     /// `1 connection, 2 targets, 12 items (3 removed), ...; the newest moment in it is 2026-11-30T10:12:00Z`.
     pub fn sentence(&self) -> String {
         let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });

@@ -1,0 +1,110 @@
+//! An answer of any status, headers and body through classification and extraction, with every recipe there is. Input: a status line,
+//! header lines, an empty line, the body. The first byte of the status line `?` says that the request was conditional.
+
+use larder::config::{Environment, Recipes, Settings, parse};
+use larder::domain::outcome::{Outcome, Verdict};
+use larder::domain::reply::{Answer, Reply};
+use larder::domain::spec::ConnectionSpec;
+use larder::domain::time::{Stamp, Steady, Wall};
+use larder::rules::classify::Classifier;
+use larder::rules::extract::Extractor;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// Characters of the provider's words that are kept.
+const SAID: usize = 160;
+const ARRIVAL: Stamp = Stamp { steady: Steady(1_000_000), wall: Wall(1_796_007_373_000), era: 0 };
+
+/// A connection of each embedded recipe, and one with nothing but general rules.
+static CONNECTIONS: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
+    let recipes = Recipes::embedded();
+    let plain = "base_url = \"https://api.example.test\"\n[[connection.limit]]\nname = \"day\"\nrequests = 10\nwindow = \"1d\"\n\
+                 kind = \"rolling\"\n[[connection.target]]\nname = \"list\"\nget = \"/list\"\nitems = \"$.data[*]\"\nkey = \"$.id\"\n";
+    let named = recipes.names().map(|name| format!("recipe = \"{name}\"\n"));
+    named.chain([plain.to_owned()]).map(|keys| Compiled::new(&keys, &recipes)).collect()
+});
+
+struct Compiled {
+    spec: ConnectionSpec,
+    classifier: Classifier,
+    extractors: Vec<Extractor>,
+}
+
+impl Compiled {
+    fn new(keys: &str, recipes: &Recipes) -> Compiled {
+        let spec = connection(keys, recipes);
+        let classifier = Classifier::compile(&spec.rules, &spec.waits).expect("rules that compile");
+        let extractors = spec.targets.iter().map(|t| Extractor::compile(t).expect("a target that compiles")).collect();
+        Compiled { spec, classifier, extractors }
+    }
+}
+
+/// Lets the first error say how the credential lies or travels, and says it.
+fn connection(keys: &str, recipes: &Recipes) -> ConnectionSpec {
+    let credentials = ["", "credential = { env = \"KEY\" }\n", "credential = { env = \"KEY\", query = \"key\" }\n"];
+    let text = |credential: &str| format!("[[connection]]\nname = \"c\"\n{credential}{keys}");
+    let read = |credential| parse(&text(credential), Path::new("larder.toml"), &Environment::new([]), recipes);
+    let read = credentials.iter().map(|credential| read(credential));
+    let settings: Settings =
+        read.filter_map(Result::ok).next().unwrap_or_else(|| panic!("{keys}: cannot be configured"));
+    settings.connections.into_iter().next().expect("a connection")
+}
+
+pub fn check(data: &[u8]) {
+    let (conditional, answer) = read(data);
+    let reply = Reply { arrived_at: ARRIVAL, result: Ok(answer), detail: String::new() };
+    for connection in CONNECTIONS.iter() {
+        let classified = connection.classifier.classify(&reply, conditional, ARRIVAL.wall);
+        let has_body = classified.body.is_some();
+        judge(&connection.spec, &classified.verdict, conditional, has_body);
+        if let Some(body) = &classified.body {
+            for extractor in &connection.extractors {
+                let Ok(sightings) = extractor.extract(body, ARRIVAL) else { continue };
+                let mut keys: Vec<_> = sightings.iter().map(|s| s.key.as_str()).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                assert_eq!(keys.len(), sightings.len(), "two items of one key");
+            }
+        }
+    }
+}
+
+fn judge(spec: &ConnectionSpec, verdict: &Verdict, conditional: bool, has_body: bool) {
+    let Verdict { outcome, rule, said, wait, .. } = verdict;
+    assert!(*outcome != Outcome::Data || has_body, "data without a body that could be read ({rule})");
+    assert!(
+        *outcome != Outcome::NotModified || conditional || rule.starts_with("recipe"),
+        "not modified since when? ({rule})"
+    );
+    assert!(!rule.is_empty(), "a verdict without a rule");
+    assert!(said.as_ref().is_none_or(|s| s.chars().count() <= SAID), "too many words: {said:?}");
+    if let Some(hint) = wait {
+        assert!(hint.wait >= spec.waits.floor, "{} is shorter than the floor", hint.wait);
+        assert!(!hint.source.is_empty(), "a wait from nowhere");
+    }
+}
+
+/// Never fails: what is no status is 200, what is no header is left out.
+fn read(data: &[u8]) -> (bool, Answer) {
+    let mut lines = data.split_inclusive(|b| *b == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let status = String::from_utf8_lossy(first);
+    let mut taken = first.len();
+    let mut headers = Vec::new();
+    for line in lines {
+        taken += line.len();
+        let line = String::from_utf8_lossy(line);
+        match line.trim_end_matches(['\r', '\n']).split_once(':') {
+            Some((name, value)) => headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned())),
+            None if line.trim().is_empty() => break,
+            None => (),
+        }
+    }
+    let digits = status.trim_matches(|c: char| !c.is_ascii_digit());
+    let answer = Answer {
+        status: digits.parse().ok().filter(|s| (100..600).contains(s)).unwrap_or(200),
+        headers,
+        body: data.get(taken..).unwrap_or_default().to_vec(),
+    };
+    (status.starts_with('?'), answer)
+}

@@ -1,0 +1,79 @@
+//! One row of any table, decoded: what a verification, and whoever throws bytes at the store, goes through. Knows which record stands in which
+//! table; must not know transactions.
+
+use super::codec::Damaged;
+use super::read::numbered;
+use super::records;
+use super::tables::{self, StateRow, Table, meta};
+use super::{StoreError, TokenRecord, sentences};
+use crate::clock::ClockMark;
+use crate::domain::charge::Charge;
+use crate::domain::connection::{ConnectionState, Hold};
+use crate::domain::event::Event;
+use crate::domain::item::{HistoryEntry, Item};
+use crate::domain::job::Job;
+use crate::domain::target::TargetState;
+
+/// What a row says.
+#[derive(Debug)]
+pub(super) enum Entry {
+    Mark(ClockMark),
+    Connection(ConnectionState),
+    Target(TargetState),
+    Charge(Charge),
+    Hold(Hold),
+    Item(Item),
+    History(HistoryEntry),
+    Job(Job),
+    Event(Event),
+    Token(TokenRecord),
+    /// A row that says nothing beside its key: a word of `meta`, an index.
+    Plain,
+}
+
+impl Entry {
+    pub fn read(table: Table, key: &[u8], value: &[u8]) -> Result<Entry, Damaged> {
+        Ok(match table {
+            Table::Meta if key == meta::MARK => Entry::Mark(records::mark_of(value)?),
+            Table::Meta => Entry::Plain,
+            Table::State => match tables::state_row(key) {
+                Some(StateRow::Connection) => Entry::Connection(records::connection_of(value)?),
+                Some(StateRow::Target) => Entry::Target(records::target_of(value)?),
+                None => return Err(no_known_form()),
+            },
+            Table::Charges => Entry::Charge(records::charge_of(numbered(key)?, value)?),
+            Table::Credentials => Entry::Hold(records::hold_of(value)?),
+            Table::Items => {
+                let key = std::str::from_utf8(below(key)?).map_err(|_| Damaged::because("its key is not text"))?;
+                Entry::Item(records::item_of(key.to_owned(), value)?)
+            }
+            Table::History => Entry::History(records::history_of(numbered(below(key)?)?, value)?),
+            Table::Jobs => Entry::Job(records::job_of(numbered(key)?, value)?),
+            Table::JobKeys => numbered(value).map(|_| Entry::Plain)?,
+            Table::OpenJobs => numbered(key).map(|_| Entry::Plain)?,
+            Table::Events => Entry::Event(records::event_of(numbered(key)?, value)?),
+            Table::Tokens => Entry::Token(records::token_of(numbered(key)?, value)?),
+        })
+    }
+}
+
+fn below(key: &[u8]) -> Result<&[u8], Damaged> {
+    tables::below_target(key).ok_or_else(no_known_form)
+}
+
+fn no_known_form() -> Damaged {
+    Damaged::because("its key is of no known form")
+}
+
+/// Whether bytes are a row of the table of that name, in the words of `larder verify` if they are not.
+pub fn read_row(table: &str, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    match Table::ALL.into_iter().find(|t| t.name() == table) {
+        Some(table) => Entry::read(table, key, value).map(drop).map_err(|d| sentences::unreadable("a row", table, &d)),
+        None => Err(StoreError::Io(format!("there is no table {table:?}"))),
+    }
+}
+
+/// The names of all tables.
+pub fn table_names() -> Vec<&'static str> {
+    Table::ALL.iter().map(|t| t.name()).collect()
+}
