@@ -53,7 +53,14 @@ async fn one(store: &Store, life: Life) {
             said: None,
         };
         let resolve = Some((CREDENTIAL, permit.id(), resolution));
-        let commit = Commit { resolve, hold: None, writes: Vec::new(), events: Vec::new(), lane: Lane::Lazy };
+        let commit = Commit {
+            resolve,
+            hold: None,
+            writes: Vec::new(),
+            events: Vec::new(),
+            findings: Vec::new(),
+            lane: Lane::Lazy,
+        };
         store.commit(commit).await.expect("a commit");
     }
 }

@@ -120,6 +120,10 @@ impl Readings {
         if !sentences.is_empty() {
             text.push_str(&format!("\n{}\n", sentences.join("\n")));
         }
+        let findings: Vec<String> = self.connections.iter().flat_map(findings).collect();
+        if !findings.is_empty() {
+            text.push_str(&format!("\nWorth knowing:\n{}\n", findings.join("\n")));
+        }
         text
     }
 
@@ -151,6 +155,19 @@ fn full_name(connection: &Value) -> String {
 
 fn seconds(value: Option<&Value>) -> String {
     value.and_then(Value::as_u64).map_or("-".to_owned(), |s| Span::from_secs(s).to_string())
+}
+
+/// `yard: Somebody else spends on this credential. (since 2026-11-30T07:14:00Z, seen 12 times)`
+fn findings(connection: &Value) -> Vec<String> {
+    let open = connection.get("findings").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let line = |f: &Value| {
+        let times = match f.get("count").and_then(Value::as_u64) {
+            Some(n) if n > 1 => format!(", seen {n} times"),
+            _ => String::new(),
+        };
+        format!("{}: {} (since {}{times})", full_name(connection), word(f, "sentence"), word(f, "opened_at"))
+    };
+    open.iter().map(line).collect()
 }
 
 /// The limit with the least left, `1 of 5 left (1 kept)`.

@@ -125,7 +125,8 @@ async fn revoke_in(store: &Store, id: u64, now: Stamp) -> Result<(), Failure> {
     }
     token.revoked_at = Some(now);
     let writes = vec![Write::Token(token.clone())];
-    let commit = Commit { resolve: None, hold: None, writes, events: Vec::new(), lane: Lane::Durable };
+    let commit =
+        Commit { resolve: None, hold: None, writes, events: Vec::new(), findings: Vec::new(), lane: Lane::Durable };
     store.commit(commit).await.map_err(failed).map(|_| ())
 }
 

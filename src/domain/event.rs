@@ -20,10 +20,14 @@ pub enum EventKind {
     ControlChanged,
     /// A restart, a clock that cannot be believed, a file that was repaired.
     Appliance,
+    /// Something that the owners should know.
+    FindingOpened,
+    /// It is not so any more.
+    FindingClosed,
 }
 
 impl EventKind {
-    pub const ALL: [EventKind; 10] = [
+    pub const ALL: [EventKind; 12] = [
         EventKind::TargetChanged,
         EventKind::TargetSeen,
         EventKind::TargetTroubled,
@@ -34,6 +38,8 @@ impl EventKind {
         EventKind::JobChanged,
         EventKind::ControlChanged,
         EventKind::Appliance,
+        EventKind::FindingOpened,
+        EventKind::FindingClosed,
     ];
 
     /// The SSE `event` name.
@@ -49,6 +55,8 @@ impl EventKind {
             EventKind::JobChanged => "job_changed",
             EventKind::ControlChanged => "control_changed",
             EventKind::Appliance => "appliance",
+            EventKind::FindingOpened => "finding_opened",
+            EventKind::FindingClosed => "finding_closed",
         }
     }
     pub fn from_word(word: &str) -> Option<EventKind> {

@@ -102,6 +102,11 @@ pub struct JobId(pub u64);
 #[serde(transparent)]
 pub struct EventId(pub u64);
 
+/// Findings are numbered in the order of their opening, over the whole file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FindingId(pub u64);
+
 /// Who spends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

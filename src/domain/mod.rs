@@ -3,6 +3,7 @@
 pub mod charge;
 pub mod connection;
 pub mod event;
+pub mod finding;
 pub mod ids;
 pub mod item;
 pub mod job;

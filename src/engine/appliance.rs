@@ -4,6 +4,7 @@ use super::core::{Conn, Core, Target};
 use super::view::*;
 use super::{present, words};
 use crate::domain::event::Event;
+use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
@@ -162,6 +163,12 @@ impl Appliance {
     /// Durable events with id > after, oldest first, at most `limit`.
     pub fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied> {
         Ok(self.core.store.events_after(after, limit.min(MOST_ROWS + 1))?.iter().map(present::event).collect())
+    }
+
+    /// Findings with id > after, oldest first; with `after = None` the newest `limit`, oldest first.
+    pub fn findings(&self, wanted: &Wanted, after: Option<u64>, limit: usize) -> Result<Vec<FindingView>, Denied> {
+        let found = self.core.store.findings(wanted, after.map(FindingId), limit.min(MOST_ROWS))?;
+        Ok(found.into_iter().map(FindingView::from).collect())
     }
 
     pub fn last_event_id(&self) -> EventId {

@@ -170,6 +170,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &s
         hold: after.hold.map(|h| (conn.credential, h)),
         writes: vec![Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())],
         events,
+        findings: after.findings,
         lane: Lane::Durable,
     };
     match core.commit(commit).await {
@@ -326,6 +327,7 @@ async fn update(core: &Core, job: Job) -> Job {
         hold: None,
         writes: vec![Write::Job(job.clone())],
         events: vec![event],
+        findings: Vec::new(),
         lane: Lane::Durable,
     };
     match core.commit(commit).await {

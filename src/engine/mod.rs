@@ -1,11 +1,13 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
 //! * [`core`] what everybody shares, [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
-//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`] · [`words`] the sentences
+//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`]
+//! * [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
 pub mod core;
 pub mod fetch;
+pub mod findings;
 pub mod jobs;
 pub mod operate;
 pub mod poller;
@@ -188,13 +190,14 @@ async fn announce(core: &Arc<Core>, mut writes: Vec<Write>) -> Result<(), String
     }
     let event = NewEvent { kind: EventKind::Appliance, at: core.started, connection: None, target: None, message };
     writes.push(Write::Mark(core.clock.mark()));
-    let events = core.commit(commit(writes, vec![event])).await;
+    let findings = findings::orphans(core, &core.clock.now()).map_err(|e| e.to_string())?;
+    let events = core.commit(Commit { findings, ..commit(writes, vec![event]) }).await;
     core.publish(events.map_err(|e| e.to_string())?);
     Ok(())
 }
 
 fn commit(writes: Vec<Write>, events: Vec<NewEvent>) -> Commit {
-    Commit { resolve: None, hold: None, writes, events, lane: Lane::Durable }
+    Commit { resolve: None, hold: None, writes, events, findings: Vec::new(), lane: Lane::Durable }
 }
 
 /// Charges that a crash left without an answer: counted as spent, and in flight until their deadline; then written down as lost.

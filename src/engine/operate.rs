@@ -154,6 +154,7 @@ impl Appliance {
             hold: None,
             writes: vec![Write::Connection(key.clone(), next.clone())],
             events: vec![event],
+            findings: Vec::new(),
             lane: Lane::Durable,
         };
         let events = self.core.store.commit(commit).await?;
@@ -203,6 +204,7 @@ impl Appliance {
             hold: None,
             writes: vec![Write::Token(TokenRecord { revoked_at, ..token })],
             events: Vec::new(),
+            findings: Vec::new(),
             lane: Lane::Durable,
         };
         self.core.store.commit(commit).await?;

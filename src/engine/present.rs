@@ -1,12 +1,14 @@
 //! From durable records and `now` to the read models of `view`. Pure but for reading the store's snapshots.
 
 use super::core::{Conn, Core, Target};
+use super::findings::MOST_OPEN;
 use super::view::*;
 use super::words::{self, Standing};
 use crate::domain::charge::{Charge, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason};
 use crate::domain::event::Event;
-use crate::domain::ids::{Caller, Endpoint};
+use crate::domain::finding::{Wanted, Which};
+use crate::domain::ids::{Caller, ConnectionKey, Endpoint};
 use crate::domain::item::{FieldValue, HistoryEntry, Item, ItemState};
 use crate::domain::job::Job;
 use crate::domain::spec::Retry;
@@ -115,9 +117,16 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         },
         forecast: ForecastView { requests_per_day: plan.requests_per_day, ceiling_targets: plan.ceiling_targets },
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
+        findings: open_findings(core, conn)?,
         targets: conn.targets.iter().map(|t| t.key.target.to_string()).collect(),
         commands: conn.spec.commands.iter().map(command).collect(),
     })
+}
+
+fn open_findings(core: &Core, conn: &Conn) -> Result<Vec<FindingView>, StoreError> {
+    let ConnectionKey { organization, connection } = conn.spec.key.clone();
+    let wanted = Wanted { organization: Some(organization), connection: Some(connection), which: Which::Open };
+    Ok(core.store.findings(&wanted, None, MOST_OPEN)?.into_iter().map(FindingView::from).collect())
 }
 
 fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {

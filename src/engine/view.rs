@@ -2,7 +2,8 @@
 //! every surface renders from the same record, so that no two of them can differ in age (A28).
 //! Field names are the JSON contract. Times are RFC 3339 UTC, durations whole seconds.
 
-use crate::domain::ids::{ChargeId, EventId, JobId};
+use crate::domain::finding::Finding;
+use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::item::FieldValue;
 use crate::domain::state::State;
 use crate::domain::time::Wall;
@@ -35,6 +36,8 @@ pub struct ConnectionView {
     pub forecast: ForecastView,
     /// Age of the oldest last good answer among the active targets; `None` if one was never answered.
     pub oldest_age_seconds: Option<u64>,
+    /// What the owners should know: the open ones, oldest first.
+    pub findings: Vec<FindingView>,
     /// Names of the targets and commands, in the order of the file.
     pub targets: Vec<String>,
     pub commands: Vec<CommandView>,
@@ -57,6 +60,44 @@ pub struct HoldView {
     /// Rule of the classification that matched, and where the length came from.
     pub rule: String,
     pub source: String,
+}
+
+/// Something that the owners should know.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingView {
+    pub id: FindingId,
+    pub organization: String,
+    pub connection: String,
+    pub target: Option<String>,
+    pub kind: &'static str,
+    /// Which limit, scan or endpoint, where the kind has several.
+    pub subject: Option<String>,
+    pub opened_at: When,
+    pub last_seen_at: When,
+    pub count: u64,
+    /// Null while it is so.
+    pub closed_at: Option<When>,
+    pub sentence: String,
+    pub detail: Option<String>,
+}
+
+impl From<Finding> for FindingView {
+    fn from(f: Finding) -> FindingView {
+        FindingView {
+            id: f.id,
+            organization: f.about.connection.organization.0,
+            connection: f.about.connection.connection.0,
+            target: f.about.target.map(|t| t.0),
+            kind: f.about.kind.word(),
+            subject: Some(f.about.subject).filter(|s| !s.is_empty()),
+            opened_at: When(f.opened_at.wall),
+            last_seen_at: When(f.last_seen_at.wall),
+            count: f.count,
+            closed_at: f.closed_at.map(|at| When(at.wall)),
+            sentence: f.sentence,
+            detail: f.detail,
+        }
+    }
 }
 
 /// One limit, for one endpoint where its scope is the endpoint.

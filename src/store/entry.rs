@@ -10,6 +10,7 @@ use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{ConnectionState, Hold};
 use crate::domain::event::Event;
+use crate::domain::finding::Finding;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::target::TargetState;
@@ -27,6 +28,7 @@ pub(super) enum Entry {
     Job(Job),
     Event(Event),
     Token(TokenRecord),
+    Finding(Finding),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -53,6 +55,8 @@ impl Entry {
             Table::OpenJobs => numbered(key).map(|_| Entry::Plain)?,
             Table::Events => Entry::Event(records::event_of(numbered(key)?, value)?),
             Table::Tokens => Entry::Token(records::token_of(numbered(key)?, value)?),
+            Table::Findings => Entry::Finding(records::finding_of(numbered(key)?, value)?),
+            Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
         })
     }
 }

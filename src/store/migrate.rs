@@ -10,7 +10,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, TableError, WriteTransac
 type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
 
 /// Step `n` leads from format `n` to `n + 1`. Only ever added to.
-const STEPS: &[Step] = &[create_tables];
+const STEPS: &[Step] = &[create_tables, add_findings];
 
 /// The format that this binary writes, and the newest that it reads.
 pub(super) const FORMAT: u64 = STEPS.len() as u64;
@@ -90,6 +90,14 @@ fn create_tables(txn: &WriteTransaction, fresh: &Fresh) -> Result<(), redb::Erro
     Ok(())
 }
 
+/// 1 to 2: the tables of findings.
+fn add_findings(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
+    for table in [Table::Findings, Table::OpenFindings] {
+        txn.open_table(table.definition())?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +116,22 @@ mod tests {
         run("f", &db, None).unwrap();
         let table = db.begin_read().unwrap().open_table(Table::Meta.definition()).unwrap();
         assert_eq!(table.get(meta::INSTALLATION).unwrap().unwrap().value(), [7; 32]);
+    }
+
+    /// As the first format was: without the tables that came later.
+    #[test]
+    fn an_older_file_gets_the_tables_that_came_later() {
+        let db = memory();
+        let txn = db.begin_write().unwrap();
+        for table in Table::ALL.into_iter().filter(|t| *t < Table::Findings) {
+            txn.open_table(table.definition()).unwrap();
+        }
+        txn.open_table(Table::Meta.definition()).unwrap().insert(meta::FORMAT, number(1).as_slice()).unwrap();
+        txn.commit().unwrap();
+        run("f", &db, None).unwrap();
+        let txn = db.begin_read().unwrap();
+        assert_eq!(format_of("f", &txn), Ok(Some(FORMAT)));
+        assert!(Table::ALL.into_iter().all(|t| txn.open_table(t.definition()).is_ok()));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The only room that knows redb. One file, one writer, snapshot readers.
 //!
 //! The way of a write: a method here -> `queue` -> `write` (a batch, one commit) -> the disk -> the answer.
-//! The way of a read: `core` (a snapshot with the lazy rows over it) -> `read` -> `records`. `tables` has the whole key
-//! space on one page; `open`, `migrate` and `backup` are about the file as a file.
+//! The way of a read: a method of `reads` -> `core` (a snapshot with the lazy rows over it) -> `read` -> `records`.
+//! `tables` has the whole key space on one page; `open`, `migrate` and `backup` are about the file as a file.
 
 mod backup;
 mod books;
@@ -11,6 +11,7 @@ mod core;
 mod create;
 mod entry;
 mod files;
+mod findings;
 mod header;
 mod migrate;
 mod open;
@@ -18,6 +19,7 @@ mod purge;
 mod queue;
 mod quiet;
 mod read;
+mod reads;
 mod records;
 mod rows;
 mod sentences;
@@ -42,6 +44,7 @@ use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution};
 use crate::domain::connection::{ConnectionState, Hold};
 use crate::domain::event::{Event, NewEvent};
+use crate::domain::finding::FindingChange;
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
@@ -152,6 +155,9 @@ pub struct Commit {
     pub hold: Option<(CredentialId, Option<Hold>)>,
     pub writes: Vec<Write>,
     pub events: Vec<NewEvent>,
+    /// What the owners should know, or need not mind any more. One that opens or closes is an event too, and takes the
+    /// durable lane; one that is only seen again does not.
+    pub findings: Vec<FindingChange>,
     pub lane: Lane,
 }
 
@@ -251,8 +257,8 @@ impl Store {
         self.queue.submit(|reply| Work::Admit(admission, reply)).await
     }
 
-    /// Returns the events with their numbers, after they are durable (in the lazy lane: `events` must be empty; a commit
-    /// with events takes the durable lane). A charge that has a resolution already keeps it.
+    /// Returns the events with their numbers, those of its findings too, after they are durable (in the lazy lane: `events`
+    /// must be empty; a commit with events takes the durable lane). A charge that has a resolution already keeps it.
     pub async fn commit(&self, commit: Commit) -> Result<Vec<Event>, StoreError> {
         let prepared = Prepared::new(commit)?;
         self.queue.submit(|reply| Work::Commit(prepared, reply)).await
@@ -291,73 +297,6 @@ impl Store {
 
     pub fn hold(&self, credential: CredentialId) -> Option<Hold> {
         self.core().books().get(&credential).and_then(|a| a.ledger.hold().cloned())
-    }
-
-    // reads: one snapshot each, lazy writes included
-
-    pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
-        self.core().read(|s| s.connection(key))
-    }
-
-    pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {
-        self.core().read(|s| s.target(key))
-    }
-
-    /// Every item, removed ones too, in key order.
-    pub fn items(&self, key: &TargetKey) -> Result<Vec<Item>, StoreError> {
-        self.core().read(|s| s.items(key))
-    }
-
-    /// seq > after, oldest first; `None`: the newest `limit`, oldest first.
-    pub fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
-        self.core().read(|s| s.history(key, after, limit))
-    }
-
-    /// id > after, oldest first; `None`: the newest `limit`, oldest first.
-    pub fn charges(
-        &self,
-        connection: &ConnectionKey,
-        after: Option<ChargeId>,
-        limit: usize,
-    ) -> Result<Vec<Charge>, StoreError> {
-        self.core().read(|s| s.charges(connection, after, limit))
-    }
-
-    /// Charges of the connection reserved at or after `from`, oldest first.
-    pub fn charges_since(&self, connection: &ConnectionKey, from: Stamp) -> Result<Vec<Charge>, StoreError> {
-        self.core().read(|s| s.charges_since(connection, from))
-    }
-
-    pub fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        self.core().read(|s| s.job(id))
-    }
-
-    /// Newest first.
-    pub fn jobs(&self, connection: &ConnectionKey, limit: usize) -> Result<Vec<Job>, StoreError> {
-        self.core().read(|s| s.jobs(connection, limit))
-    }
-
-    /// Jobs that are not final, oldest first, over all connections.
-    pub fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
-        self.core().read(|s| s.open_jobs())
-    }
-
-    pub fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.core().read(|s| s.events_after(after, limit))
-    }
-
-    /// Newest first.
-    pub fn events_newest(&self, connection: Option<&ConnectionKey>, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.core().read(|s| s.events_newest(connection, limit))
-    }
-
-    /// Of the newest durable event; 0 before the first.
-    pub fn last_event_id(&self) -> EventId {
-        EventId(self.core().last_event())
-    }
-
-    pub fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
-        self.core().read(|s| s.tokens())
     }
 
     // the file

@@ -3,6 +3,7 @@
 use super::StoreError;
 use super::core::Core;
 use super::read::{ALL, Order, Snapshot, is_before, numbered};
+use super::records;
 use super::rows::Row;
 use super::tables::{self, Table};
 use super::write::Writing;
@@ -14,6 +15,8 @@ use std::ops::{Bound, ControlFlow};
 const KEEP_CHARGES: Span = Span::from_secs(40 * 86_400);
 /// Events that stay.
 const KEEP_EVENTS: u64 = 100_000;
+/// Closed findings older than this many numbers go; open ones stay.
+const KEEP_FINDINGS: u64 = 1000;
 /// The purge rides on every so many commits, or after so many charges, and takes so many rows at most: more than came.
 const COMMITS: u32 = 64;
 const CHARGES: u64 = 2048;
@@ -32,7 +35,8 @@ impl Writing {
         if let Some(before) = self.charges_needed_from(core) {
             self.purge_charges(&snapshot, before)?;
         }
-        self.purge_events(&snapshot)
+        self.purge_events(&snapshot)?;
+        self.purge_findings(&snapshot)
     }
 
     /// The moment before which no limit and no page needs a charge. Forgets in memory what no limit counts, by the way.
@@ -71,6 +75,26 @@ impl Writing {
             old.push(Row::delete(Table::Events, key));
             Ok(ControlFlow::Continue(()))
         })?;
+        old.into_iter().for_each(|row| self.staged.set(row));
+        Ok(())
+    }
+
+    fn purge_findings(&mut self, snapshot: &Snapshot<'_>) -> Result<(), StoreError> {
+        let first_kept = tables::number(self.next.finding.saturating_sub(KEEP_FINDINGS));
+        let mut old = Vec::new();
+        snapshot.visit(
+            Table::Findings,
+            (Bound::Unbounded, Bound::Excluded(&first_kept)),
+            Order::Forth,
+            |key, value| {
+                if old.len() >= ROWS {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let finding = records::finding_of(numbered(key)?, value)?;
+                old.extend((!finding.is_open()).then(|| Row::delete(Table::Findings, key)));
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
         old.into_iter().for_each(|row| self.staged.set(row));
         Ok(())
     }

@@ -72,6 +72,7 @@ impl Newest {
             Entry::Job(job) => self.see(job.updated_at),
             Entry::Event(event) => self.see(event.body.at),
             Entry::Token(token) => self.see(token.created_at),
+            Entry::Finding(finding) => self.see_all([Some(finding.last_seen_at), finding.closed_at]),
             Entry::Plain => (),
         }
     }
@@ -112,6 +113,7 @@ pub(super) struct Contents {
     pub jobs: u64,
     pub events: u64,
     pub tokens: u64,
+    pub findings: u64,
     pub newest: Option<Stamp>,
 }
 
@@ -152,6 +154,7 @@ impl Contents {
             Entry::Job(_) => self.jobs += 1,
             Entry::Event(_) => self.events += 1,
             Entry::Token(_) => self.tokens += 1,
+            Entry::Finding(_) => self.findings += 1,
             Entry::Mark(_) | Entry::Hold(_) | Entry::Plain => (),
         }
     }
@@ -168,6 +171,7 @@ impl Contents {
             count(self.jobs, "job", "jobs"),
             count(self.events, "event", "events"),
             count(self.tokens, "token", "tokens"),
+            count(self.findings, "finding", "findings"),
         ];
         let newest = match self.newest {
             Some(Stamp { wall, .. }) => {

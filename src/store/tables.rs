@@ -18,12 +18,15 @@
 //! | `open_jobs`   | job number                                            | nothing          | jobs that are not final       | with `jobs`                         |
 //! | `events`      | event number                                          | event            | the newest 100,000            | `Commit::events`, `create_job`      |
 //! | `tokens`      | token number                                          | token            | tokens, revoked ones too      | `create_token`, `Write::Token`      |
+//! | `findings`    | finding number                                        | finding          | open ones, newest 1,000 closed | `Commit::findings`                 |
+//! | `open_findings` | organization, connection, target, kind, subject     | finding number   | open findings                 | with `findings`                     |
 //!
 //! `credentials` alone has no organization in its key: the secret is the budget boundary, whoever holds it.
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
 
-use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
+use crate::domain::finding::Matter;
+use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey, TargetName};
 use redb::TableDefinition;
 
 /// A table of the file. The order is the order in which a commit writes them.
@@ -40,10 +43,12 @@ pub(super) enum Table {
     OpenJobs,
     Events,
     Tokens,
+    Findings,
+    OpenFindings,
 }
 
 impl Table {
-    pub const ALL: [Table; 11] = [
+    pub const ALL: [Table; 13] = [
         Table::Meta,
         Table::State,
         Table::Charges,
@@ -55,6 +60,8 @@ impl Table {
         Table::OpenJobs,
         Table::Events,
         Table::Tokens,
+        Table::Findings,
+        Table::OpenFindings,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -70,6 +77,8 @@ impl Table {
             Table::OpenJobs => "open_jobs",
             Table::Events => "events",
             Table::Tokens => "tokens",
+            Table::Findings => "findings",
+            Table::OpenFindings => "open_findings",
         }
     }
 
@@ -179,6 +188,15 @@ pub(super) fn job_key(connection: &ConnectionKey, idempotency_key: &str) -> Vec<
     key
 }
 
+/// `kind` is the byte of its word. Of the connection as a whole the target is empty, which no target's name is.
+pub(super) fn open_finding(about: &Matter, kind: u8) -> Vec<u8> {
+    let mut key = connection_prefix(&about.connection);
+    push_text(&mut key, about.target.as_ref().map_or("", TargetName::as_str));
+    key.push(kind);
+    key.extend_from_slice(about.subject.as_bytes());
+    key
+}
+
 pub(super) const fn number(n: u64) -> [u8; 8] {
     n.to_be_bytes()
 }
@@ -221,6 +239,12 @@ mod tests {
         assert_eq!(item(&t, "zone 3"), b"default\0yard\0controller\0zone 3");
         assert_eq!(history(&t, 258), b"default\0yard\0controller\0\0\0\0\0\0\0\x01\x02");
         assert_eq!(job_key(&t.connection, "k1"), b"default\0yard\0k1");
+        let about = |target| {
+            let (kind, subject) = (crate::domain::finding::FindingKind::LowerLimit, "day".to_owned());
+            Matter { connection: t.connection.clone(), target, kind, subject }
+        };
+        assert_eq!(open_finding(&about(None), 1), b"default\0yard\0\0\x01day");
+        assert_eq!(open_finding(&about(Some(t.target.clone())), 1), b"default\0yard\0controller\0\x01day");
     }
 
     #[test]

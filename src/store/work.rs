@@ -8,6 +8,7 @@ use super::{Admission, Commit, Lane, StoreError, TokenRecord, Write};
 use crate::domain::charge::Resolution;
 use crate::domain::connection::Hold;
 use crate::domain::event::{Event, NewEvent};
+use crate::domain::finding::FindingChange;
 use crate::domain::ids::{ChargeId, CredentialId};
 use crate::domain::job::Job;
 use crate::rules::budget::{Permit, Refusal, Reserved};
@@ -25,6 +26,8 @@ pub(super) struct Prepared {
     pub hold: Option<(CredentialId, Option<Hold>)>,
     pub rows: Vec<Row>,
     pub events: Vec<NewEvent>,
+    /// Only the writer knows which of them are open.
+    pub findings: Vec<FindingChange>,
     pub lane: Lane,
 }
 
@@ -38,9 +41,8 @@ impl Prepared {
                 None => Row::delete(Table::Credentials, key),
             });
         }
-        // What is told must be durable first: a lazy commit has nothing to tell.
-        let lane = if commit.events.is_empty() { commit.lane } else { Lane::Durable };
-        Ok(Prepared { resolve: commit.resolve, hold: commit.hold, rows, events: commit.events, lane })
+        let Commit { resolve, hold, events, findings, lane, .. } = commit;
+        Ok(Prepared { resolve, hold, rows, events, findings, lane })
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) struct Numbers {
     pub job: u64,
     pub event: u64,
     pub token: u64,
+    pub finding: u64,
 }
 
 impl Numbers {
@@ -37,6 +38,7 @@ impl Numbers {
             job: next(Table::Jobs)?,
             event: next(Table::Events)?,
             token: next(Table::Tokens)?,
+            finding: next(Table::Findings)?,
         })
     }
 }
@@ -248,7 +250,8 @@ impl Writing {
     fn take_back(&mut self, core: &Core, permit: &Permit) {
         let charge = permit.charge();
         let resolve = Some((charge.credential, charge.id, books::unsent(charge, "nobody waited for the permit")));
-        let unsent = Prepared { resolve, hold: None, rows: Vec::new(), events: Vec::new(), lane: Lane::Lazy };
+        let (rows, events, findings) = Default::default();
+        let unsent = Prepared { resolve, hold: None, rows, events, findings, lane: Lane::Lazy };
         if let Err(error) = self.take_in(core, unsent) {
             // It counts until its deadline then, which is safe.
             tracing::warn!(charge = charge.id.0, "a permit that nobody waited for was not given back: {error}");
@@ -256,16 +259,16 @@ impl Writing {
     }
 
     fn commit(&mut self, core: &Core, prepared: Prepared, reply: Reply<Vec<Event>>, acks: &mut Vec<Ack>) {
-        let lane = prepared.lane;
         match self.take_in(core, prepared) {
             Err(error) => drop(reply.send(Err(error))),
-            Ok(events) if lane == Lane::Durable => acks.push(Ack::Events(events, reply)),
-            Ok(events) => drop(reply.send(Ok(events))),
+            Ok((events, Lane::Durable)) => acks.push(Ack::Events(events, reply)),
+            Ok((events, Lane::Lazy)) => drop(reply.send(Ok(events))),
         }
     }
 
-    fn take_in(&mut self, core: &Core, prepared: Prepared) -> Result<Vec<Event>, StoreError> {
-        let Prepared { resolve, hold, mut rows, events, lane } = prepared;
+    /// The events, and the lane that was taken.
+    fn take_in(&mut self, core: &Core, prepared: Prepared) -> Result<(Vec<Event>, Lane), StoreError> {
+        let Prepared { resolve, hold, mut rows, mut events, findings, lane } = prepared;
         let mut resolve = resolve;
         if let Some((_, id, resolution)) = &resolve {
             match self.charge(core, *id)?.map(|charge| books::resolved(charge, resolution)).transpose()?.flatten() {
@@ -273,6 +276,11 @@ impl Writing {
                 None => resolve = None,
             }
         }
+        // Lazy rows outlive a failed batch: none may count on a finding that opens with it.
+        let joins = !findings.is_empty() && !self.staged.part(Table::Findings).is_empty();
+        events.extend(self.take_findings(core, findings, &mut rows)?);
+        // What is told must be durable first: a lazy commit has nothing to tell.
+        let lane = if events.is_empty() && !joins { lane } else { Lane::Durable };
         let (event_rows, events) = self.number_events(events)?;
         rows.extend(event_rows);
         self.next.event += events.len() as u64;
@@ -291,7 +299,7 @@ impl Writing {
         {
             account.ledger.set_hold(hold);
         }
-        Ok(events)
+        Ok((events, lane))
     }
 
     /// In force at once. What this batch was about to write to the same rows is older.

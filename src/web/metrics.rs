@@ -5,6 +5,7 @@
 use super::WebState;
 use super::access::Viewer;
 use super::errors::{Kind, Problem};
+use crate::domain::finding::FindingKind;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use crate::domain::state::State as Word;
 use crate::domain::time::ClockTrust;
@@ -68,9 +69,11 @@ fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
         .collect();
     let quota = Quota::register(&mut registry);
     let states = register(&mut registry, "connection_state", "1 for the state that the connection is in, else 0");
+    let findings = register(&mut registry, "findings_open", "Findings that are open: what the owners should know");
     let targets = Targets::register(&mut registry);
     for connection in &connections {
         one_hot(&states, connection);
+        open_findings(&findings, connection);
         connection.budget.iter().for_each(|b| quota.set(connection, b));
         let key = ConnectionKey {
             organization: Organization(connection.organization.clone()),
@@ -125,6 +128,16 @@ fn one_hot(states: &Gauges, connection: &ConnectionView) {
         let mut labels = labels(connection);
         labels.push(("state", state.word().to_owned()));
         states.get_or_create(&labels).set(i64::from(connection.state == state));
+    }
+}
+
+/// Of each kind, also where there are none: an alert needs the zero.
+fn open_findings(findings: &Gauges, connection: &ConnectionView) {
+    for kind in FindingKind::ALL {
+        let mut labels = labels(connection);
+        labels.push(("kind", kind.word().to_owned()));
+        let open = connection.findings.iter().filter(|f| f.kind == kind.word()).count();
+        findings.get_or_create(&labels).set(whole(open as u64));
     }
 }
 

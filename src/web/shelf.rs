@@ -2,6 +2,7 @@
 //! hand-made one in tests. Knows the engine's facade and read models; must not know how they come about.
 
 use crate::domain::event::Event;
+use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
 use crate::domain::time::Now;
@@ -34,6 +35,7 @@ pub trait Shelf: Send + Sync + 'static {
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied>;
     fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied>;
     fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied>;
+    fn findings(&self, wanted: &Wanted, after: Option<u64>, limit: usize) -> Result<Vec<FindingView>, Denied>;
     fn last_event_id(&self) -> EventId;
     fn subscribe(&self) -> broadcast::Receiver<Event>;
     fn show_event(&self, event: &Event) -> EventView;
@@ -94,6 +96,9 @@ impl Shelf for Appliance {
     }
     fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied> {
         Appliance::events_after(self, after, limit)
+    }
+    fn findings(&self, wanted: &Wanted, after: Option<u64>, limit: usize) -> Result<Vec<FindingView>, Denied> {
+        Appliance::findings(self, wanted, after, limit)
     }
     fn last_event_id(&self) -> EventId {
         Appliance::last_event_id(self)

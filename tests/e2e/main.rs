@@ -8,6 +8,7 @@ mod command;
 mod credential;
 mod events;
 mod file;
+mod findings;
 mod health;
 mod judge_nginx;
 mod judge_prometheus;

@@ -5,11 +5,14 @@ use super::Readings;
 use crate::cli::ending::Failure;
 use crate::cli::offline::Offline;
 use crate::config::Settings;
-use crate::domain::ids::TargetKey;
+use crate::domain::finding::{Wanted, Which};
+use crate::domain::ids::{ConnectionKey, TargetKey};
 use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
 use crate::domain::state::State;
 use crate::domain::target::TargetState;
 use crate::domain::time::{ClockTrust, Now, Span};
+use crate::engine::findings::MOST_OPEN;
+use crate::engine::view::FindingView;
 use crate::rules::calendar::rfc3339;
 use crate::rules::freshness::{Facts, state};
 use crate::rules::plan::plan;
@@ -42,10 +45,18 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
         connections.push(json!({
             "name": spec.key.connection.as_str(), "organization": spec.key.organization.as_str(),
             "provider": spec.provider, "state": word.word(), "enabled": enabled,
-            "oldest_age_seconds": age.map(Span::as_secs),
+            "oldest_age_seconds": age.map(Span::as_secs), "findings": findings(file, &spec.key)?,
         }));
     }
     Ok(Readings { running: false, connections, targets, date: None })
+}
+
+/// The open ones, in the shape of the API.
+fn findings(file: &Offline, key: &ConnectionKey) -> Result<Vec<FindingView>, Failure> {
+    let ConnectionKey { organization, connection } = key.clone();
+    let wanted = Wanted { organization: Some(organization), connection: Some(connection), which: Which::Open };
+    let open = file.store.findings(&wanted, None, MOST_OPEN).map_err(Failure::failed)?;
+    Ok(open.into_iter().map(FindingView::from).collect())
 }
 
 /// The state that precedes, with the greater age.

@@ -41,6 +41,23 @@ yard: It said so.
 }
 
 #[test]
+fn findings_are_told_also_of_a_fresh_connection() {
+    let mut fresh = connection("fresh");
+    fresh["findings"] = json!([
+        { "sentence": "Somebody else spends.", "opened_at": "2026-11-30T07:00:00Z", "count": 12 },
+        { "sentence": "A lower limit.", "opened_at": "2026-11-30T07:10:00Z", "count": 1 },
+    ]);
+    let text = readings(vec![fresh], vec![]).text();
+    let expected = "
+Worth knowing:
+yard: Somebody else spends. (since 2026-11-30T07:00:00Z, seen 12 times)
+yard: A lower limit. (since 2026-11-30T07:10:00Z)
+";
+    assert!(text.ends_with(expected), "{text}");
+    assert!(!readings(vec![connection("fresh")], vec![]).text().contains("Worth"), "nothing where nothing was found");
+}
+
+#[test]
 fn a_fresh_connection_needs_no_sentence() {
     let text = readings(vec![connection("fresh")], vec![target("fresh", false, "active")]).text();
     assert!(!text.contains("It said so"), "{text}");

@@ -116,6 +116,7 @@ async fn settle_hop(core: &Core, conn: &Conn, hop: &Exchanged) -> Result<(), Sto
         hold: None,
         writes: Vec::new(),
         events: Vec::new(),
+        findings: Vec::new(),
         lane: Lane::Lazy,
     };
     core.commit(commit).await?;

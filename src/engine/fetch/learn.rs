@@ -5,12 +5,13 @@ use super::{Done, Round, Stopped};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, Hold};
 use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::finding::FindingChange;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Failure, Reply};
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core, Target};
-use crate::engine::words;
+use crate::engine::{findings, words};
 use crate::rules::hold::hold_for;
 use crate::rules::{breaker, reconcile, schedule};
 use crate::store::{Commit, Lane, Write};
@@ -24,6 +25,8 @@ pub struct Consequences {
     pub hold: Option<Option<Hold>>,
     pub state: ConnectionState,
     pub events: Vec<NewEvent>,
+    /// What the owners should know of the connection, whatever was asked.
+    pub findings: Vec<FindingChange>,
 }
 
 /// Classifies a reply. What is shown of it passes the redaction once more: short secrets are left alone in bodies.
@@ -73,7 +76,7 @@ pub fn consequences(
     let mut events = hold_events(conn, &now, last.as_ref(), hold.as_ref());
     let next = connection_after(conn, state, &verdict, &now);
     events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
-    Consequences { verdict, status, resolution, hold, state: next, events }
+    Consequences { verdict, status, resolution, hold, state: next, events, findings: Vec::new() }
 }
 
 fn settlement(reply: &Reply) -> Settlement {
@@ -158,11 +161,14 @@ pub async fn from_answer(
     writes.push(Write::Connection(conn.spec.key.clone(), after.state.clone()));
     let mut events = after.events;
     events.extend(learned.event);
+    let mut findings = after.findings;
+    findings.extend(learned.finding);
     let commit = Commit {
         resolve: Some((conn.credential, exchanged.charge, after.resolution)),
         hold: after.hold.map(|h| (conn.credential, h)),
         writes,
         events,
+        findings,
         lane: if quiet { Lane::Lazy } else { Lane::Durable },
     };
     let events = core.commit(commit).await?;
@@ -222,6 +228,7 @@ fn content(
 struct Learned {
     writes: Vec<Write>,
     event: Option<NewEvent>,
+    finding: Option<FindingChange>,
     /// Nothing that has to be on disk before it is told.
     quiet: bool,
 }
@@ -236,6 +243,7 @@ fn learned(
 ) -> Learned {
     let key = &target.key;
     let was_troubled = before.trouble.is_some();
+    let settled = |items| was_troubled.then(|| findings::answered_again(target, items, reply.arrived_at));
     match content {
         Content::Kept => {
             let trouble = trouble(before.trouble.as_ref(), after, reply);
@@ -243,12 +251,16 @@ fn learned(
                 before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
             let event =
                 news.then(|| target_event(target, EventKind::TargetTroubled, reply, words::troubled(conn, &trouble)));
+            let finding = (trouble.reason == reconcile::SUDDENLY_EMPTY)
+                .then(|| findings::suddenly_empty(conn, target, before, reply.arrived_at));
             let state = TargetState { trouble: Some(trouble), ..before.clone() };
-            Learned { writes: vec![Write::Target(key.clone(), state)], event, quiet: false }
+            Learned { writes: vec![Write::Target(key.clone(), state)], event, finding, quiet: false }
         }
         Content::Confirmed => {
             let state = with_validators(reconcile::confirm(before, reply.arrived_at), before, reply);
-            Learned { writes: vec![Write::Target(key.clone(), state)], event: None, quiet: !was_troubled }
+            let finding = settled(state.item_count);
+            let writes = vec![Write::Target(key.clone(), state)];
+            Learned { writes, event: None, finding, quiet: !was_troubled }
         }
         Content::Replaced(result) => {
             let first = before.as_of.is_none();
@@ -257,10 +269,11 @@ fn learned(
                 .then(|| target_event(target, EventKind::TargetChanged, reply, words::changed(&result.history)));
             let quiet = !first && !was_troubled && !result.changed;
             let state = with_validators(result.state, before, reply);
+            let finding = settled(state.item_count);
             let mut writes = vec![Write::Target(key.clone(), state)];
             writes.extend(result.put.into_iter().map(|i| Write::Item(key.clone(), i)));
             writes.extend(result.history.into_iter().map(|h| Write::History(key.clone(), h)));
-            Learned { writes, event, quiet }
+            Learned { writes, event, finding, quiet }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::domain::charge::Settlement;
 use crate::domain::connection::HoldReason;
 use crate::domain::event::EventKind;
+use crate::domain::finding::FindingKind;
 use crate::domain::ids::Caller;
 use crate::domain::item::ChangeKind;
 use crate::domain::job::JobState;
@@ -43,7 +44,9 @@ codes!(Phase, "phase": Pending = 0, Active = 1, Completed = 2, Inactive = 3, Sto
 codes!(ChangeKind, "change": Appeared = 0, Changed = 1, Removed = 2, Reappeared = 3);
 codes!(JobState, "job state": Queued = 0, Sent = 1, Done = 2, Failed = 3, Unknown = 4);
 codes!(EventKind, "event": TargetChanged = 0, TargetSeen = 1, TargetTroubled = 2, HoldStarted = 3, HoldEnded = 4,
-    BreakerOpened = 5, BreakerClosed = 6, JobChanged = 7, ControlChanged = 8, Appliance = 9);
+    BreakerOpened = 5, BreakerClosed = 6, JobChanged = 7, ControlChanged = 8, Appliance = 9, FindingOpened = 10, FindingClosed = 11);
+codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitOffered = 2, SuddenEmptiness = 3,
+    WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7);
 
 #[cfg(test)]
 mod tests {
@@ -68,7 +71,12 @@ mod tests {
         assert_eq!(
             words(EventKind::word),
             "target_changed target_seen target_troubled hold_started hold_ended breaker_opened breaker_closed \
-             job_changed control_changed appliance"
+             job_changed control_changed appliance finding_opened finding_closed"
+        );
+        assert_eq!(
+            words(FindingKind::word),
+            "foreign_spending lower_limit higher_limit_offered sudden_emptiness wait_above_ceiling scan_incomplete \
+             credential_reauthorize deprecated"
         );
         assert_eq!((Settlement::Posted.code(), Settlement::Voided.code()), (0, 1));
         assert!(Settlement::coded(2).is_err());

@@ -5,6 +5,7 @@ use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, Switch};
 use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::finding::{Finding, FindingKind, Matter};
 use crate::domain::ids::*;
 use crate::domain::item::*;
 use crate::domain::job::{Job, JobRefresh, JobState};
@@ -160,6 +161,25 @@ fn a_token() -> TokenRecord {
     }
 }
 
+fn a_finding() -> Finding {
+    Finding {
+        id: FindingId(3),
+        about: Matter {
+            connection: yard(),
+            target: Some("controller".into()),
+            kind: FindingKind::ForeignSpending,
+            subject: "day".into(),
+        },
+        credential: Some(CredentialId([0xAB; 16])),
+        opened_at: at(4),
+        last_seen_at: at(9),
+        count: 2,
+        closed_at: Some(at(10)),
+        sentence: "somebody else".into(),
+        detail: Some("d".into()),
+    }
+}
+
 fn a_mark() -> ClockMark {
     ClockMark {
         steady: Steady(10),
@@ -190,6 +210,7 @@ fn golden_bytes() {
         ("event", event(&an_event())),
         ("token", token(&a_token())),
         ("mark", mark(&a_mark())),
+        ("finding", finding(&a_finding())),
     ];
     let written: Vec<_> = samples.into_iter().map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap()))).collect();
     assert_eq!(written.join("\n"), include_str!("golden_v1.txt").trim_end());
@@ -207,6 +228,7 @@ fn golden_bytes_are_read_back() {
     assert_eq!(event_of(1, &event(&an_event()).unwrap()).map(|e| e.body), Ok(an_event()));
     assert_eq!(token_of(1, &token(&a_token()).unwrap()), Ok(a_token()));
     assert_eq!(mark_of(&mark(&a_mark()).unwrap()), Ok(a_mark()));
+    assert_eq!(finding_of(3, &finding(&a_finding()).unwrap()), Ok(a_finding()));
 }
 
 #[test]
@@ -463,6 +485,16 @@ proptest! {
         prop_assert_eq!(mark_of(&mark(&m).unwrap()), Ok(m));
     }
 
+    #[test]
+    fn findings_come_back(id in any::<u64>(), times in (stamp(), stamp(), of(stamp())), kind in select(FindingKind::ALL.to_vec()), count in any::<u64>(),
+                          words in (text(), text(), of(text()), of(text())), credential in of(any::<[u8; 16]>())) {
+        let (subject, sentence, detail, target) = words;
+        let about = Matter { connection: yard(), target: target.map(TargetName), kind, subject };
+        let (opened_at, last_seen_at, closed_at) = times;
+        let f = Finding { id: FindingId(id), about, credential: credential.map(CredentialId), opened_at, last_seen_at, count, closed_at, sentence, detail };
+        prop_assert_eq!(finding_of(id, &finding(&f).unwrap()), Ok(f));
+    }
+
     /// Whatever the bytes are: a value or an error, never a panic, never an allocation that the input only claims.
     #[test]
     fn hostile_bytes_are_survived(mut bytes in vec(any::<u8>(), 0..200), known in any::<bool>()) {
@@ -474,9 +506,9 @@ proptest! {
 
     /// Real records with a byte changed or cut off: the harder case.
     #[test]
-    fn mutated_records_are_survived(which in 0usize..10, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn mutated_records_are_survived(which in 0usize..11, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let samples = [charge(&a_charge()), hold(&a_hold()), connection(&a_connection()), target(&a_target()), item(&an_item()),
-            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark())];
+            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding())];
         let mut bytes = samples[which].clone().unwrap();
         let place = place.index(bytes.len());
         if cut { bytes.truncate(place) } else { bytes[place] = byte }
@@ -489,4 +521,5 @@ fn read_as_everything(bytes: &[u8]) {
     let _ =
         (charge_of(1, bytes), hold_of(bytes), connection_of(bytes), target_of(bytes), item_of(String::new(), bytes));
     let _ = (history_of(1, bytes), job_of(1, bytes), event_of(1, bytes), token_of(1, bytes), mark_of(bytes));
+    let _ = finding_of(1, bytes);
 }

@@ -197,6 +197,22 @@ pub(super) struct Token {
 }
 
 #[derive(Encode, Decode)]
+pub(super) struct Finding {
+    pub organization: String,
+    pub connection: String,
+    pub target: Option<String>,
+    pub kind: u8,
+    pub subject: String,
+    pub credential: Option<[u8; 16]>,
+    pub opened_at: Stamp,
+    pub last_seen_at: Stamp,
+    pub count: u64,
+    pub closed_at: Option<Stamp>,
+    pub sentence: String,
+    pub detail: Option<String>,
+}
+
+#[derive(Encode, Decode)]
 pub(super) struct Mark {
     pub steady: u64,
     pub wall: i64,

@@ -3,6 +3,7 @@
 mod crash;
 mod disk;
 mod file;
+mod findings;
 mod lanes;
 mod shelf;
 
@@ -66,11 +67,18 @@ fn answered(now: &Now) -> Resolution {
 }
 
 fn learned(id: ChargeId, now: &Now, writes: Vec<Write>, lane: Lane) -> Commit {
-    Commit { resolve: Some((KEY, id, answered(now))), hold: None, writes, events: Vec::new(), lane }
+    Commit {
+        resolve: Some((KEY, id, answered(now))),
+        hold: None,
+        writes,
+        events: Vec::new(),
+        findings: Vec::new(),
+        lane,
+    }
 }
 
 fn only(writes: Vec<Write>, lane: Lane) -> Commit {
-    Commit { resolve: None, hold: None, writes, events: Vec::new(), lane }
+    Commit { resolve: None, hold: None, writes, events: Vec::new(), findings: Vec::new(), lane }
 }
 
 fn seen_at(ms: u64) -> TargetState {

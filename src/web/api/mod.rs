@@ -1,10 +1,11 @@
 //! The JSON API under `/api/v1`: reads come from the shelf, changes go through the facade. Lists are wrapped
 //! (`{"connections": [...]}`), errors are problem+json. Must not know how a view came about.
 //!
-//! Wrappers: `connections`, `targets`, `history` and `charges` (both with `next`, the value for `after` to go on from here, also
-//! when nothing is there yet to go on to), `jobs`.
+//! Wrappers: `connections`, `targets`, `history`, `charges` and `findings` (these three with `next`, the value for `after` to go on
+//! from here, also when nothing is there yet to go on to), `jobs`.
 
 mod connections;
+mod findings;
 mod installation;
 mod targets;
 
@@ -38,6 +39,7 @@ pub fn router() -> Router<WebState> {
         .route("/connections/{connection}/targets/{target}/history", get(targets::history))
         .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
         .route("/jobs/{job}", get(connections::job))
+        .route("/findings", get(findings::list))
         .route("/tokens", get(installation::tokens).post(installation::create_token))
         .route("/tokens/{token}", delete(installation::revoke_token))
         .route("/events", get(events::stream))

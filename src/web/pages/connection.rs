@@ -1,6 +1,6 @@
 //! `/c/{connection}`: how one connection stands, what its budget is spent on, and what can be done.
 
-use super::overview::{Activity, Gauge, gauge, line};
+use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::show::{self, Age, Chip, Face, Moment};
 use super::{Action, Frame, Visit, html, segment};
 use crate::domain::ids::{Caller, ConnectionKey, TargetKey, TargetName};
@@ -31,6 +31,7 @@ struct Page {
     is_calm: bool,
     hold: Option<Hold>,
     breaker: Option<&'static str>,
+    findings: Vec<Finding>,
     gauges: Vec<Gauge>,
     strip: Strip,
     poll: Poll,
@@ -145,6 +146,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
         hold: hold(&face, &view),
         breaker: (view.breaker != "closed").then_some(view.breaker),
+        findings: findings(&face, &view),
         gauges: view.budget.iter().map(|b| gauge(&face, b)).collect(),
         strip: strip(&face, &web.shelf().spend_strip(&key, SLICES)?),
         poll: poll(&face, &view),

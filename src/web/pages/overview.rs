@@ -4,7 +4,7 @@ use super::show::{self, Age, Chip, Face, Moment};
 use super::{Frame, Visit, html, segment, suffix};
 use crate::domain::ids::Organization;
 use crate::domain::state::State as Word;
-use crate::engine::view::{BudgetView, ConnectionView, EventView};
+use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
 use askama::Template;
@@ -52,11 +52,22 @@ struct Card {
     sentence: Option<String>,
     /// What the provider said, while it is held.
     said: Option<String>,
+    findings: Vec<Finding>,
     gauges: Vec<Gauge>,
     more_gauges: usize,
     next_poll: Option<Moment>,
     oldest: Option<Age>,
     paused: bool,
+}
+
+/// What the owners should know of a connection.
+pub struct Finding {
+    pub sentence: String,
+    pub detail: Option<String>,
+    pub since: Moment,
+    /// How often it was seen, where it was more than once.
+    pub times: Option<String>,
+    pub last: Moment,
 }
 
 /// One limit: drawing, and the same in words.
@@ -143,12 +154,24 @@ fn card(face: &Face, visit: &Visit, connection: &ConnectionView, told: Option<&s
         sentence: (connection.state != Word::Fresh && told != Some(connection.name.as_str()))
             .then(|| connection.sentence.clone()),
         said: connection.hold.as_ref().and_then(|h| h.said.clone()),
+        findings: findings(face, connection),
         gauges: connection.budget.iter().take(GAUGES).map(|b| gauge(face, b)).collect(),
         more_gauges: connection.budget.len().saturating_sub(GAUGES),
         next_poll: face.maybe(connection.poll.next_poll_at),
         oldest: connection.oldest_age_seconds.map(Age::of),
         paused: !connection.enabled,
     }
+}
+
+pub fn findings(face: &Face, connection: &ConnectionView) -> Vec<Finding> {
+    let shown = |f: &FindingView| Finding {
+        sentence: f.sentence.clone(),
+        detail: f.detail.clone(),
+        since: face.moment(f.opened_at),
+        times: (f.count > 1).then(|| show::count(f.count)),
+        last: face.moment(f.last_seen_at),
+    };
+    connection.findings.iter().map(shown).collect()
 }
 
 pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
@@ -195,9 +218,9 @@ pub fn line(face: &Face, root: &str, event: EventView) -> Activity {
 fn icon(kind: &str) -> &'static str {
     match kind {
         "hold_started" => "held",
-        "hold_ended" | "breaker_closed" => "fresh",
+        "hold_ended" | "breaker_closed" | "finding_closed" => "fresh",
         "breaker_opened" => "breaker_open",
-        "target_troubled" => "stale",
+        "target_troubled" | "finding_opened" => "stale",
         "job_changed" => "play",
         "control_changed" => "hand",
         "appliance" => "jar",

@@ -4,6 +4,7 @@ mod views;
 
 use super::shelf::{RequestCount, Shelf, Slow};
 use crate::domain::event::{Event, EventKind, NewEvent};
+use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
 use crate::domain::state::State;
@@ -31,6 +32,8 @@ pub struct Sample {
     pub charges: Vec<ChargeView>,
     pub jobs: Vec<JobView>,
     pub events: Vec<EventView>,
+    /// Findings that are closed; the open ones are with their connections.
+    pub closed: Vec<FindingView>,
     pub tokens: Vec<(&'static str, TokenInfo)>,
     pub notes: Vec<String>,
     pub refresh: Result<(), Denied>,
@@ -49,6 +52,7 @@ impl Sample {
             charges: Vec::new(),
             jobs: Vec::new(),
             events: Vec::new(),
+            closed: Vec::new(),
             tokens: tokens(),
             notes: Vec::new(),
             refresh: Ok(()),
@@ -86,6 +90,7 @@ impl Sample {
             rule: "lockout sentence".to_owned(),
             source: "window of limit \"status\"".to_owned(),
         });
+        yard.findings = vec![foreign_spending()];
         yard.budget[0].used = 5;
         yard.budget[0].remaining = 0;
         yard.budget[0].kept = 0;
@@ -93,6 +98,7 @@ impl Sample {
         yard.budget[0].used_by = BTreeMap::from([("poller", 4), ("refresh", 1)]);
         yard.oldest_age_seconds = Some(372);
         yard.poll.next_poll_at = Some(ago(-270));
+        sample.closed = vec![was_empty()];
         let controller = &mut sample.targets[0];
         controller.state = State::Held;
         controller.sentence =
@@ -206,6 +212,17 @@ impl Shelf for Sample {
     }
     fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied> {
         Ok(self.events.iter().filter(|e| e.id > after).take(limit).cloned().collect())
+    }
+    fn findings(&self, wanted: &Wanted, after: Option<u64>, limit: usize) -> Result<Vec<FindingView>, Denied> {
+        let is = |f: &FindingView| {
+            wanted.organization.as_ref().is_none_or(|o| o.0 == f.organization)
+                && wanted.connection.as_ref().is_none_or(|c| c.0 == f.connection)
+                && (wanted.which == Which::All || f.closed_at.is_none())
+        };
+        let all = self.connections.iter().flat_map(|c| c.findings.clone()).chain(self.closed.clone());
+        let mut all: Vec<FindingView> = all.filter(is).collect();
+        all.sort_by_key(|f| f.id);
+        Ok(paged(all, after, limit, |f| f.id.0))
     }
     fn last_event_id(&self) -> EventId {
         self.events.last().map_or(EventId(0), |e| e.id)

@@ -71,6 +71,7 @@ pub fn yard() -> ConnectionView {
         },
         forecast: ForecastView { requests_per_day: 1152, ceiling_targets: Some(1) },
         oldest_age_seconds: Some(41),
+        findings: vec![],
         targets: vec!["controller".to_owned()],
         commands: vec![
             CommandView {
@@ -283,4 +284,38 @@ pub fn events() -> Vec<EventView> {
         event(6, EventKind::TargetChanged, 370, Some("controller"), "1 item changed: Water: front lawn."),
         event(7, EventKind::ControlChanged, 120, None, "anna resumed polling."),
     ]
+}
+
+pub fn foreign_spending() -> FindingView {
+    FindingView {
+        id: FindingId(2),
+        organization: "default".to_owned(),
+        connection: "yard".to_owned(),
+        target: None,
+        kind: "foreign_spending",
+        subject: Some("account".to_owned()),
+        opened_at: ago(7000),
+        last_seen_at: ago(330),
+        count: 12,
+        closed_at: None,
+        sentence: "Somebody else spends on this credential: 38 of the 2000 of limit \"account\" were not ours."
+            .to_owned(),
+        detail: Some("The provider says 1550 are left; by our own charges it would be 1588.".to_owned()),
+    }
+}
+
+pub fn was_empty() -> FindingView {
+    FindingView {
+        id: FindingId(1),
+        target: Some("controller".to_owned()),
+        kind: "sudden_emptiness",
+        subject: None,
+        opened_at: ago(90_000),
+        last_seen_at: ago(90_000),
+        count: 1,
+        closed_at: Some(ago(89_925)),
+        sentence: "hydrawise answered controller with nothing, where 4 items were at 08:19.".to_owned(),
+        detail: None,
+        ..foreign_spending()
+    }
 }

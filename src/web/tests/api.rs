@@ -206,6 +206,29 @@ async fn an_organization_sees_its_own() {
 }
 
 #[tokio::test]
+async fn findings_are_listed_by_number_and_may_be_narrowed() {
+    let site = Site::loopback(Sample::locked_out());
+    let list = async |query: &str| {
+        let body = json(site.get(&format!("/api/v1/findings{query}")).await).await;
+        let ids: Vec<u64> = body["findings"].as_array().unwrap().iter().map(|f| f["id"].as_u64().unwrap()).collect();
+        (ids, body["next"].as_u64())
+    };
+    assert_eq!(list("").await, (vec![1, 2], Some(2)));
+    assert_eq!(list("?limit=1&after=0").await, (vec![1], Some(1)));
+    assert_eq!(list("?after=2").await, (vec![], Some(2)));
+    assert_eq!(list("?open=true").await, (vec![2], Some(2)));
+    assert_eq!(list("?open=false").await, (vec![1, 2], Some(2)));
+    assert_eq!(list("?connection=yard&open=true").await, (vec![2], Some(2)));
+    assert_eq!(list("?connection=cellar").await, (vec![], None));
+    assert_eq!(site.get("/api/v1/findings?open=maybe").await.status(), StatusCode::BAD_REQUEST);
+    insta::assert_snapshot!("json_findings", pretty(site.get("/api/v1/findings?open=true").await).await);
+    let north = Site::at(Listener::Network, Sample::two_organizations());
+    let headers = [("authorization", "Bearer north-token")];
+    let of_default = ask(Method::GET, "/api/v1/findings?organization=default", &headers).body(Body::empty()).unwrap();
+    assert_eq!(north.send(of_default).await.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
 async fn every_answer_is_protected() {
     let site = Site::loopback(Sample::calm());
     for path in ["/", "/c/yard", "/api/v1/connections", "/nothing", "/metrics"] {
@@ -233,6 +256,8 @@ async fn metrics_say_what_the_pages_say() {
         "larder_connection_state{organization=\"default\",connection=\"yard\",state=\"fresh\"} 0",
         "larder_target_age_seconds{organization=\"default\",connection=\"yard\",target=\"controller\"} 372",
         "larder_target_last_success_timestamp_seconds{organization=\"default\",connection=\"yard\",target=\"controller\"} 1796026428",
+        "larder_findings_open{organization=\"default\",connection=\"yard\",kind=\"foreign_spending\"} 1",
+        "larder_findings_open{organization=\"default\",connection=\"cellar\",kind=\"lower_limit\"} 0",
         "larder_clock_trusted 1",
         "larder_db_bytes 1589248",
         "larder_http_requests_total{route=\"/c/{connection}\",method=\"GET\",status=\"200\"} 1",

@@ -30,6 +30,8 @@ async fn the_overview_reads() {
     insta::assert_snapshot!("overview_cards", part(&calm, "cards"));
     let locked = Site::loopback(Sample::locked_out()).page("/").await;
     insta::assert_snapshot!("overview_headline_locked_out", part(&locked, "headline"));
+    let told = "Somebody else spends on this credential";
+    assert!(locked.contains(told) && locked.contains("seen 12 times") && !calm.contains("class=\"findings\""));
     let empty = Site::loopback(Sample::empty()).page("/").await;
     assert!(empty.contains("The shelf is empty.") && empty.contains("No connection yet"));
 }
@@ -37,10 +39,11 @@ async fn the_overview_reads() {
 #[tokio::test]
 async fn a_connection_reads() {
     let page = settled(&Site::loopback(Sample::locked_out()).page("/c/yard").await);
-    for id in ["banner", "targets", "commands", "jobs"] {
+    for id in ["banner", "findings", "targets", "commands", "jobs"] {
         insta::assert_snapshot!(format!("connection_{id}"), part(&page, id));
     }
     let never = Site::loopback(Sample::calm()).page("/c/cellar").await;
+    assert!(!never.contains("Worth knowing"), "nothing is shown where nothing was found");
     assert!(never.contains("First request at <time datetime=\"2026-11-30T08:25:00Z\""), "says what will happen");
 }
 

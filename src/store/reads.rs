@@ -1,0 +1,78 @@
+//! What readers ask of the store: one snapshot each, lazy writes included. Hands on to `read`; knows neither writer nor disk.
+
+use super::{Store, StoreError, TokenRecord};
+use crate::domain::charge::Charge;
+use crate::domain::connection::ConnectionState;
+use crate::domain::event::Event;
+use crate::domain::ids::*;
+use crate::domain::item::{HistoryEntry, Item};
+use crate::domain::job::Job;
+use crate::domain::target::TargetState;
+use crate::domain::time::Stamp;
+
+impl Store {
+    pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
+        self.core().read(|s| s.connection(key))
+    }
+
+    pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {
+        self.core().read(|s| s.target(key))
+    }
+
+    /// Every item, removed ones too, in key order.
+    pub fn items(&self, key: &TargetKey) -> Result<Vec<Item>, StoreError> {
+        self.core().read(|s| s.items(key))
+    }
+
+    /// seq > after, oldest first; `None`: the newest `limit`, oldest first.
+    pub fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
+        self.core().read(|s| s.history(key, after, limit))
+    }
+
+    /// id > after, oldest first; `None`: the newest `limit`, oldest first.
+    pub fn charges(
+        &self,
+        connection: &ConnectionKey,
+        after: Option<ChargeId>,
+        limit: usize,
+    ) -> Result<Vec<Charge>, StoreError> {
+        self.core().read(|s| s.charges(connection, after, limit))
+    }
+
+    /// Charges of the connection reserved at or after `from`, oldest first.
+    pub fn charges_since(&self, connection: &ConnectionKey, from: Stamp) -> Result<Vec<Charge>, StoreError> {
+        self.core().read(|s| s.charges_since(connection, from))
+    }
+
+    pub fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
+        self.core().read(|s| s.job(id))
+    }
+
+    /// Newest first.
+    pub fn jobs(&self, connection: &ConnectionKey, limit: usize) -> Result<Vec<Job>, StoreError> {
+        self.core().read(|s| s.jobs(connection, limit))
+    }
+
+    /// Jobs that are not final, oldest first, over all connections.
+    pub fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
+        self.core().read(|s| s.open_jobs())
+    }
+
+    pub fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.core().read(|s| s.events_after(after, limit))
+    }
+
+    /// Newest first.
+    pub fn events_newest(&self, connection: Option<&ConnectionKey>, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.core().read(|s| s.events_newest(connection, limit))
+    }
+
+    /// Of the newest durable event; 0 before the first.
+    pub fn last_event_id(&self) -> EventId {
+        EventId(self.core().last_event())
+    }
+
+    pub fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        self.core().read(|s| s.tokens())
+    }
+}

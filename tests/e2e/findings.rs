@@ -1,0 +1,72 @@
+//! What the owners should know: one finding while it is so, on every surface, through a restart, closed when it is over.
+
+use crate::support::app::members;
+use crate::support::*;
+use serde_json::Value;
+
+async fn findings(app: &TestApp, query: &str) -> Vec<Value> {
+    members(&app.get(&format!("/api/v1/findings{query}")).await.json(), "findings")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sudden_emptiness_is_a_finding_until_it_is_confirmed_or_over() {
+    let provider = FakeProvider::unlimited().await;
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("60s").min_age("1ms"));
+    let mut app = TestApp::start(config).await;
+    app.has_polled("yard", "controller").await;
+    let mut events = app.events(None).await;
+    provider.next(Mode::Json(200, "{\"relays\": []}".to_owned()));
+    app.operator().refreshes("yard", "controller").await;
+    let told = events.until("finding_opened", SOON).await.json();
+    assert_eq!((&told["connection"], &told["target"]), (&"yard".into(), &"controller".into()), "{told}");
+
+    let open = findings(&app, "?open=true&connection=yard").await;
+    let [finding] = &open[..] else { panic!("{open:?}") };
+    assert_eq!((&finding["kind"], &finding["count"]), (&"sudden_emptiness".into(), &1.into()), "{finding}");
+    let sentence = finding["sentence"].as_str().expect("a sentence");
+    assert!(sentence.contains("3 items"), "{sentence}");
+    assert!(told["message"] == finding["sentence"] && finding["closed_at"].is_null(), "{told} {finding}");
+    assert_eq!(app.target("yard", "controller").await["item_count"], 3, "the last good answer stays");
+
+    app.restart().await;
+    assert_eq!(
+        app.connection("yard").await["findings"][0]["sentence"],
+        finding["sentence"],
+        "a restart forgets nothing"
+    );
+    for page in ["/", "/c/yard"] {
+        let html = app.get(page).await.body;
+        assert!(html.contains("3 items") && html.contains("those stay"), "{page} says it");
+    }
+    assert!(app.larder(&["status"]).await.all().contains("Worth knowing:"), "so does the command line");
+    let metrics = app.get("/metrics").await.body;
+    let gauge = "larder_findings_open{organization=\"default\",connection=\"yard\",kind=\"sudden_emptiness\"} 1";
+    assert!(metrics.contains(gauge), "{metrics}");
+
+    let mut events = app.events(None).await;
+    app.operator().refreshes("yard", "controller").await;
+    events.until("finding_closed", SOON).await;
+    assert!(findings(&app, "?open=true").await.is_empty());
+    let all = findings(&app, "").await;
+    assert!(all.len() == 1 && all[0]["closed_at"].is_string(), "kept, and closed: {all:?}");
+    assert!(!app.get("/c/yard").await.body.contains("Worth knowing"), "nothing to know, nothing shown");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_configured_no_more_is_worth_knowing_no_more() {
+    let provider = FakeProvider::unlimited().await;
+    let config = |name: &str| {
+        let yard = Connection::irrigation(name, &provider.base_url());
+        Config::new().with(yard.no_limits().every("60s").min_age("1ms"))
+    };
+    let mut app = TestApp::start(config("yard")).await;
+    app.has_polled("yard", "controller").await;
+    provider.next(Mode::Json(200, "{\"relays\": []}".to_owned()));
+    app.operator().refreshes("yard", "controller").await;
+    eventually("it is found", SOON, || async { findings(&app, "?open=true").await.pop() }).await;
+    app.stop().await;
+    app.configure(config("garden"));
+    app.boots().await;
+    assert!(findings(&app, "?open=true").await.is_empty());
+    assert_eq!(findings(&app, "").await.len(), 1);
+}
