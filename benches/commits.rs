@@ -10,7 +10,8 @@ use larder::domain::ids::{Caller, ChargeId, TargetKey};
 use larder::domain::outcome::Outcome;
 use larder::domain::reply::{Answer, Reply};
 use larder::domain::spec::{
-    Carrier, ConnectionSpec, FieldKind, FieldSpec, Interval, NetworkSpec, PollSpec, SecretSource, TargetSpec, WaitSpec,
+    Carrier, Conditional, ConnectionSpec, FieldKind, FieldSpec, Interval, NetworkSpec, PollSpec, SecretSource,
+    TargetSpec, WaitSpec,
 };
 use larder::domain::time::{Now, Span};
 use larder::engine::Parts;
@@ -158,6 +159,7 @@ fn connection_spec() -> ConnectionSpec {
         base_url: "http://127.0.0.1:9".into(),
         secret: SecretSource::None,
         carrier: Carrier::None,
+        conditional: Conditional::default(),
         limits: vec![wide_limit()],
         poll: PollSpec { enabled: true, interval: Interval::Every(Span::from_secs(86_400)) },
         targets: vec![spec()],

@@ -20,6 +20,7 @@ Examples:
   larder demo                                try it against a simulated provider, nothing to set up
   larder check                               is larder.toml valid, and can its plan be kept up?
   larder serve --config /etc/larder/larder.toml
+  larder recipes                             what is known about which providers
   larder status                              how everything stands, from the running appliance
 
 Exit codes: 0 fine, 1 failed, 2 bad usage or configuration; `status` also 3 stale, 4 quota exhausted, 5 credential rejected.
@@ -43,6 +44,9 @@ pub enum Tool {
     /// Validate the configuration and show its plan; exit 1 if the limits cannot keep it up.
     #[command(after_help = "Examples:\n  larder check\n  larder check --json | jq .sustainable")]
     Check(Format),
+    /// List the recipes, print one, or try one on an answer. Asks no provider.
+    #[command(after_help = RECIPES_EXAMPLES, args_conflicts_with_subcommands = true)]
+    Recipes(RecipesArgs),
     /// Show how every connection and target stands.
     #[command(after_help = STATUS_EXAMPLES)]
     Status(Format),
@@ -68,6 +72,16 @@ Examples:
   larder demo
   larder demo --data /tmp/yard               keeps its folder: kill -9 it, start it again, nothing is forgotten
   larder demo --listen 127.0.0.1:9000";
+
+const RECIPES_EXAMPLES: &str = "\
+Examples:
+  larder recipes
+  larder recipes hydrawise > recipes/mine.toml
+  larder recipes test hydrawise --answer lockout.txt
+  curl -s https://api.example.test/status | larder recipes test recipes/mine.toml --answer - --target controller
+  larder recipes test mine --status 429 --header 'Retry-After: 120'
+
+Exit codes of `test`: 0 the answer is understood, 1 it is of no known shape, 2 bad usage or a recipe that is not sound.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -98,6 +112,47 @@ pub struct Format {
     /// JSON on stdout instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RecipesArgs {
+    #[command(subcommand)]
+    pub command: Option<RecipesCommand>,
+    /// Print this recipe instead of the list.
+    pub name: Option<String>,
+    /// JSON on stdout instead of text; for the list.
+    #[arg(long, conflicts_with = "name")]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RecipesCommand {
+    /// Show what Larder would make of an answer, and why.
+    #[command(after_help = RECIPES_EXAMPLES)]
+    Test(TestArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// The recipe's file, or its name.
+    pub recipe: String,
+    /// The file that holds the answer's body, `-` for stdin [default: an empty body].
+    #[arg(long, value_name = "BODY")]
+    pub answer: Option<PathBuf>,
+    /// The answer's status.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u16).range(100..600))]
+    pub status: u16,
+    /// A header of the answer; can be given several times.
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+    /// Which target's items to read [default: the only one].
+    #[arg(long)]
+    pub target: Option<String>,
+    /// When the answer arrived, such as 2026-11-30T12:00:00Z [default: now].
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+    #[command(flatten)]
+    pub format: Format,
 }
 
 #[derive(Debug, Subcommand)]
@@ -168,6 +223,9 @@ mod tests {
             "larder token create --name x --role admin",
             "larder token list",
             "larder token revoke 7",
+            "larder recipes",
+            "larder recipes hydrawise",
+            "larder recipes test mine --status 429 --header a:b",
         ] {
             let cli = parse(&format!("{line} --config yard.toml")).unwrap();
             assert_eq!(cli.config, PathBuf::from("yard.toml"), "{line}");
@@ -184,6 +242,9 @@ mod tests {
             "larder token revoke three",
             "larder demo --listen here",
             "larder serve extra",
+            "larder recipes test",
+            "larder recipes test mine --status 42",
+            "larder recipes --json hydrawise",
         ] {
             let error = parse(line).expect_err(line);
             assert_eq!(error.exit_code(), 2, "{line}: {error}");
@@ -192,7 +253,7 @@ mod tests {
 
     #[test]
     fn help_shows_examples_for_every_command() {
-        for command in ["serve", "demo", "check", "status", "backup", "verify", "token"] {
+        for command in ["serve", "demo", "check", "recipes", "status", "backup", "verify", "token"] {
             let error = parse(&format!("larder {command} --help")).expect_err("help");
             assert_eq!((error.kind(), error.exit_code()), (ErrorKind::DisplayHelp, 0));
             assert!(error.to_string().contains("Examples:\n  "), "{command}: {error}");

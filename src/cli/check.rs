@@ -5,7 +5,7 @@ use super::ending::{Ending, Outcome};
 use super::run::settings;
 use super::table::Table;
 use super::text::{count, setting, show, span};
-use crate::config::Settings;
+use crate::config::{Recipes, Settings, is_built_in};
 use crate::domain::spec::{ConnectionSpec, Interval, SecretSource};
 use crate::domain::time::Span;
 use crate::rules::plan::{Plan, plan};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 pub fn run(config: &Path, format: Format) -> Outcome {
     let settings = settings(config)?;
-    let report = Report::of(&settings);
+    let report = Report::of(&settings, &Recipes::beside(config));
     show(&if format.json { format!("{:#}\n", report.json()) } else { report.text(config) })?;
     Ok(if report.is_sustainable() { Ending::Fine } else { Ending::Failed })
 }
@@ -23,6 +23,8 @@ pub fn run(config: &Path, format: Format) -> Outcome {
 struct Report<'a> {
     lines: Vec<Line<'a>>,
     crowds: Vec<Crowd>,
+    /// A user's own recipe stands before a built-in one of its name.
+    own: Vec<String>,
 }
 
 struct Line<'a> {
@@ -38,11 +40,12 @@ struct Crowd {
 }
 
 impl<'a> Report<'a> {
-    fn of(settings: &'a Settings) -> Report<'a> {
+    fn of(settings: &'a Settings, recipes: &Recipes) -> Report<'a> {
         let line = |spec: &'a ConnectionSpec| Line { spec, plan: plan(&spec.limits, &spec.targets, every(spec)) };
         let lines: Vec<Line> = settings.connections.iter().map(line).collect();
         let crowds = crowds(&lines);
-        Report { lines, crowds }
+        let own = settings.connections.iter().filter_map(|spec| own_recipe(spec, recipes)).collect();
+        Report { lines, crowds, own }
     }
 
     fn is_sustainable(&self) -> bool {
@@ -56,6 +59,7 @@ impl<'a> Report<'a> {
             "sustainable": self.is_sustainable(),
             "connections": self.lines.iter().map(Line::json).collect::<Vec<_>>(),
             "shared_credentials": shared,
+            "own_recipes": self.own,
         })
     }
 
@@ -65,12 +69,14 @@ impl<'a> Report<'a> {
         if self.lines.is_empty() {
             return text;
         }
-        let headings = ["CONNECTION", "PROVIDER", "INTERVAL", "REQUESTS A DAY", "BOUND BY", "SHORTEST", "CEILING"];
+        let headings =
+            ["CONNECTION", "PROVIDER", "INTERVAL", "REQUESTS A DAY", "BOUND BY", "SHORTEST", "CEILING", "A 304"];
         let mut table = Table::new(&headings);
         self.lines.iter().for_each(|line| table.row(line.cells()));
         text.push_str(&format!("\n{table}\n"));
         self.lines.iter().for_each(|line| text.push_str(&format!("{}\n", line.sentence())));
         self.crowds.iter().for_each(|crowd| text.push_str(&format!("{}\n", crowd.sentence())));
+        self.own.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
         text
     }
 }
@@ -90,7 +96,7 @@ impl Line<'_> {
         self.plan.shortest_interval.map_or("never".to_owned(), span)
     }
 
-    fn cells(&self) -> [String; 7] {
+    fn cells(&self) -> [String; 8] {
         let interval = match (self.is_polled(), self.spec.poll.interval) {
             (false, _) => "off".to_owned(),
             (true, Interval::Every(every)) => span(every),
@@ -105,6 +111,7 @@ impl Line<'_> {
             self.plan.bound_by.clone().unwrap_or_else(|| "-".to_owned()),
             self.shortest(),
             self.plan.ceiling_targets.map_or("-".to_owned(), |n| count(n, "target")),
+            if self.is_polled() { self.spec.conditional.word().to_owned() } else { "-".to_owned() },
         ]
     }
 
@@ -138,6 +145,7 @@ impl Line<'_> {
             "requests_per_round": self.plan.requests_per_round, "requests_per_day": self.plan.requests_per_day,
             "bound_by": self.plan.bound_by, "shortest_interval_seconds": self.plan.shortest_interval.map(seconds),
             "ceiling_targets": self.plan.ceiling_targets, "sustainable": self.is_sustainable(),
+            "conditional": self.spec.conditional.word(), "recipe": self.spec.recipe,
             "sentence": self.sentence(),
         })
     }
@@ -175,6 +183,14 @@ fn crowds(lines: &[Line]) -> Vec<Crowd> {
         Crowd { names: members.iter().map(|l| l.name()).collect(), percent }
     };
     secrets.into_iter().map(sharing).filter(|m| m.len() > 1).map(crowd).collect()
+}
+
+/// Said where it matters: the same name means something else than in the manual.
+fn own_recipe(spec: &ConnectionSpec, recipes: &Recipes) -> Option<String> {
+    let recipe = spec.recipe.as_deref()?;
+    let file = recipes.own(recipe).filter(|_| is_built_in(recipe))?;
+    let (name, file) = (name(spec), file.display());
+    Some(format!("{name}: its recipe is {file}, a file of your own, which wins over the built-in recipe \"{recipe}\"."))
 }
 
 fn every(spec: &ConnectionSpec) -> Option<Span> {

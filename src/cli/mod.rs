@@ -7,6 +7,7 @@ mod check;
 mod client;
 pub mod ending;
 mod offline;
+mod recipes;
 mod run;
 mod status;
 mod table;

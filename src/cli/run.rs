@@ -3,7 +3,7 @@
 use super::args::Tool;
 use super::ending::{Ending, Failure, Outcome};
 use super::text::show;
-use super::{backup, check, status, token};
+use super::{backup, check, recipes, status, token};
 use crate::config::{self, Settings};
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use std::path::Path;
 pub async fn run(config: &Path, tool: Tool) -> Outcome {
     match tool {
         Tool::Check(format) => check::run(config, format),
+        Tool::Recipes(args) => recipes::run(config, args),
         Tool::Status(format) => status::run(&settings(config)?, format).await,
         Tool::Backup { destination } => backup::run(&settings(config)?.server, &destination).await,
         Tool::Verify { file } => verify(&file),

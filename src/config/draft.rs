@@ -1,21 +1,22 @@
 //! A connection as one file says it: every key may be absent. A recipe is read into the same draft, and the connection's
 //! own is laid over it. Knows keys and precedence; what has to be there in the end is for `finish`.
 
-use super::place::{Place, Placed, Problems, Slot};
+use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::{self, CommandDraft};
 use super::section::Section;
 use super::waits::{self, WaitsDraft};
 use super::{limits, targets, words};
 use crate::domain::limit::Limit;
-use crate::domain::spec::{Carrier, Interval, RuleSpec, SecretSource, TargetSpec};
+use crate::domain::spec::{Carrier, Conditional, Interval, RuleSpec, SecretSource, TargetSpec};
 use crate::domain::time::Span;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-const SHARED: [&str; 15] = [
+pub(super) const SHARED: [&str; 16] = [
     "provider",
     "base_url",
     "credential",
+    "conditional",
     "limit",
     "poll",
     "target",
@@ -30,6 +31,11 @@ const SHARED: [&str; 15] = [
     "max_body",
 ];
 
+pub(super) const POLL: [&str; 2] = ["enabled", "interval"];
+/// Where the secret lies, which only a connection says, and how it travels.
+pub(super) const CREDENTIAL: [&str; 6] = ["env", "file", "query", "header", "scheme", "basic"];
+pub(super) const FACT: [&str; 3] = ["text", "source", "date"];
+
 /// Where a draft comes from, and so which keys it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -43,6 +49,7 @@ pub(super) struct Draft {
     pub provider: Slot<String>,
     pub base_url: Slot<String>,
     pub credential: CredentialDraft,
+    pub conditional: Slot<Conditional>,
     pub limits: Vec<Placed<Option<Limit>>>,
     pub poll_enabled: Slot<bool>,
     pub interval: Slot<Interval>,
@@ -70,11 +77,13 @@ impl Draft {
     pub fn read(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut Problems) -> Draft {
         let (own, later): (&[&str], &[&str]) = match origin {
             Origin::Connection => (&["name", "organization", "recipe"], &["scan"]),
-            Origin::Recipe => (&["fact"], &["scan"]),
+            Origin::Recipe => (&["about", "fact"], &["scan"]),
         };
         section.only(&[own, &SHARED].concat(), later, p);
         if origin == Origin::Recipe {
             check_facts(section, p);
+            // For people alone.
+            _ = section.text("about", p);
         }
         let (poll_enabled, interval) = read_poll(section, p);
         Draft {
@@ -82,6 +91,7 @@ impl Draft {
             provider: section.text("provider", p),
             base_url: section.parsed("base_url", p, words::base_url),
             credential: read_credential(section, origin, folder, p),
+            conditional: section.parsed("conditional", p, conditional),
             limits: limits::read(section, p),
             poll_enabled,
             interval,
@@ -109,6 +119,7 @@ impl Draft {
                 source: self.credential.source,
                 carrier: self.credential.carrier.or(recipe.credential.carrier),
             },
+            conditional: self.conditional.or(recipe.conditional),
             limits: overlay(self.limits, recipe.limits, |limit| limit.name.clone()),
             poll_enabled: self.poll_enabled.or(recipe.poll_enabled),
             interval: self.interval.or(recipe.interval),
@@ -137,7 +148,7 @@ pub(super) fn overlay<T>(
 
 fn read_poll(section: &Section<'_>, p: &mut Problems) -> (Slot<bool>, Slot<Interval>) {
     let Some(poll) = section.table("poll", p) else { return (Slot::Absent, Slot::Absent) };
-    poll.only(&["enabled", "interval"], &["inactivity_ttl", "completion_grace"], p);
+    poll.only(&POLL, &["inactivity_ttl", "completion_grace"], p);
     let interval = poll.parsed("interval", p, |text| match text {
         "auto" => Ok(Interval::Auto),
         _ => match words::span(text).map_err(|wrong| format!("{wrong}, or \"auto\""))? {
@@ -148,6 +159,11 @@ fn read_poll(section: &Section<'_>, p: &mut Problems) -> (Slot<bool>, Slot<Inter
         },
     });
     (poll.flag("enabled", p), interval)
+}
+
+fn conditional(text: &str) -> Result<Conditional, String> {
+    let found = Conditional::ALL.into_iter().find(|conditional| conditional.word() == text);
+    found.ok_or_else(|| format!("{text:?} is unknown{}", suggestion(text, &Conditional::ALL.map(Conditional::word))))
 }
 
 fn read_size(section: &Section<'_>, p: &mut Problems) -> Slot<u64> {
@@ -172,7 +188,7 @@ fn read_credential(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut
     let Some(table) = section.table("credential", p) else {
         return nothing(if section.has("credential") { Slot::Bad } else { Slot::Absent });
     };
-    let mut known = vec!["env", "file", "query", "header", "scheme"];
+    let mut known = CREDENTIAL.to_vec();
     for literal in ["value", "secret", "key", "token", "password", "api_key"].into_iter().filter(|k| table.has(k)) {
         p.add(&table.place_of(literal), BY_REFERENCE);
         known.push(literal);
@@ -218,29 +234,54 @@ fn read_carrier(table: &Section<'_>, p: &mut Problems) -> Slot<Carrier> {
         }
     };
     let scheme = table.parsed("scheme", p, token);
-    let query = table.text("query", p);
+    let header = table.parsed("header", p, token);
+    let (query, basic) = (table.text("query", p), read_basic(table, p));
     if table.has("scheme") && !table.has("header") {
         p.add(&table.place_of("scheme"), "belongs to `header`: it stands in front of the secret there");
     }
-    match (query, table.parsed("header", p, token)) {
-        (Slot::Absent, Slot::Absent) => Slot::Absent,
-        (Slot::Set(q), Slot::Absent) => Slot::Set(Placed { value: Carrier::Query { name: q.value }, place: q.place }),
-        (Slot::Absent, Slot::Set(h)) if !matches!(scheme, Slot::Bad) => {
+    if ["query", "header", "basic"].iter().filter(|way| table.has(way)).count() > 1 {
+        p.add(&table.place, "has more than one of `query`, `header` and `basic`; the secret travels in one of them");
+        return Slot::Bad;
+    }
+    match (query, header, basic) {
+        (Slot::Absent, Slot::Absent, basic) => basic,
+        (Slot::Set(q), ..) => Slot::Set(Placed { value: Carrier::Query { name: q.value }, place: q.place }),
+        (_, Slot::Set(h), _) if !matches!(scheme, Slot::Bad) => {
             Slot::Set(Placed { value: Carrier::Header { name: h.value, scheme: scheme.value() }, place: h.place })
         }
-        (Slot::Set(_), Slot::Set(_)) => {
-            p.add(&table.place, "has both `query` and `header`; the secret travels in one of them");
+        _ => Slot::Bad,
+    }
+}
+
+/// `basic = "user"`, or `basic = true` where the secret is `user:password` (RFC 7617: no colon in a user name).
+fn read_basic(table: &Section<'_>, p: &mut Problems) -> Slot<Carrier> {
+    let mut as_flag = Problems::default();
+    let place = table.place_of("basic");
+    match table.flag("basic", &mut as_flag) {
+        Slot::Absent => Slot::Absent,
+        Slot::Set(Placed { value: true, place }) => Slot::Set(Placed { value: Carrier::Basic { user: None }, place }),
+        Slot::Set(_) => {
+            p.add(&place, "must be the user name, or true where the secret itself is user:password");
             Slot::Bad
         }
-        _ => Slot::Bad,
+        Slot::Bad => match table.text("basic", p) {
+            Slot::Set(user) if user.value.contains(':') || !user.value.is_ascii() => {
+                p.add(&place, "must be a user name without a colon and in ASCII; the password is the secret");
+                Slot::Bad
+            }
+            Slot::Set(user) => {
+                Slot::Set(Placed { value: Carrier::Basic { user: Some(user.value) }, place: user.place })
+            }
+            _ => Slot::Bad,
+        },
     }
 }
 
 /// `[[fact]]`: what the recipe claims and who says so. Read by people; checked so that none lacks its source.
 fn check_facts(section: &Section<'_>, p: &mut Problems) {
     for fact in section.tables("fact", p) {
-        fact.only(&["text", "source", "date"], &[], p);
-        for key in ["text", "source", "date"] {
+        fact.only(&FACT, &[], p);
+        for key in FACT {
             if fact.word(key).is_none_or(|word| word.trim().is_empty()) {
                 p.add(&fact.place.below(key), "is missing: a fact has a text, a source and the date when it was read");
             }

@@ -16,10 +16,6 @@ use std::collections::BTreeSet;
 /// I2: a refresh by hand asks the provider only if the answer is at least a minute old.
 const REFRESH_MIN_AGE: Span = Span::from_secs(60);
 
-const NO_LIMIT: &str = "declares no limit. Larder keeps a budget: say what the provider allows, as in \
-                        [[connection.limit]] with name = \"day\", requests = 1000, window = \"24h\", kind = \"rolling\"; \
-                        where it names none, what you are willing to send";
-
 /// A connection's identity, from its own table alone.
 pub(super) struct Identity {
     pub key: ConnectionKey,
@@ -34,9 +30,6 @@ pub(super) fn finish(
     p: &mut Problems,
 ) -> Option<ConnectionSpec> {
     let at = draft.place.clone();
-    if draft.limits.is_empty() {
-        p.add(&at, NO_LIMIT);
-    }
     let (secret, carrier) = finish_credential(&draft.credential, p);
     let network = finish_network(&draft);
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
@@ -56,6 +49,7 @@ pub(super) fn finish(
         base_url,
         secret,
         carrier,
+        conditional: draft.conditional.unwrap_or_default(),
         limits,
         poll: PollSpec { enabled: draft.poll_enabled.unwrap_or(true), interval },
         targets,
@@ -108,7 +102,7 @@ fn finish_credential(credential: &CredentialDraft, p: &mut Problems) -> (SecretS
         (Slot::Set(_), Slot::Absent) => p.add(
             place,
             "does not say how the secret travels: add query = \"api_key\", or header = \"Authorization\" with \
-             scheme = \"Bearer\"",
+             scheme = \"Bearer\", or basic = \"user\"",
         ),
         (Slot::Absent, Slot::Set(_)) => p.add(
             place,

@@ -7,7 +7,7 @@ use crate::domain::ids::Caller;
 use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay};
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 10] =
+pub(super) const LIMIT: [&str; 10] =
     ["name", "requests", "window", "kind", "scope", "keep", "cap", "resets_at", "day", "time_zone"];
 const KINDS: [&str; 6] = ["rolling", "fixed", "daily", "monthly", "pace", "concurrent"];
 
@@ -19,7 +19,7 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems) -> Vec<Placed
 }
 
 fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<Limit> {
-    section.only(&KEYS, &[], problems);
+    section.only(&LIMIT, &[], problems);
     let at = &section.place;
     let name = section.parsed("name", problems, words::name).required(
         at,

@@ -20,15 +20,15 @@ mod waits;
 mod words;
 
 pub use environment::{Environment, PLAIN_VARIABLES};
-pub use recipe::Recipes;
+pub use recipe::{Recipe, Recipes, is_built_in};
 
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
-use draft::{Draft, Origin};
+use draft::{CredentialDraft, Draft, Origin};
 use finish::Identity;
-use place::{Problems, Slot, nearest};
+use place::{Placed, Problems, Slot};
 use section::{Document, Section};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -69,7 +69,7 @@ pub fn load(path: &Path) -> Result<Settings, Vec<ConfigError>> {
     })?;
     let text =
         String::from_utf8(text).map_err(|_| vec![ConfigError(format!("{}: is not UTF-8 text", path.display()))])?;
-    read(&text, path, &Environment::of_process(), &Recipes::embedded(), compile_expressions)
+    read(&text, path, &Environment::of_process(), &Recipes::beside(path), compile_expressions)
 }
 
 /// As [`load`], from values: `file` names the text in errors, and relative paths begin in its folder. Does not look into
@@ -82,6 +82,32 @@ pub fn parse(
 ) -> Result<Settings, Vec<ConfigError>> {
     read(text, file, environment, recipes, |_| Vec::new())
 }
+
+/// A recipe by itself, with every expression compiled: as a connection of its name that has no secret. What a recipe leaves to
+/// the connection (an address, limits) may be missing.
+pub fn recipe_alone(recipe: &Recipe) -> Result<ConnectionSpec, Vec<ConfigError>> {
+    let mut p = Problems::default();
+    let document = Document::new(0, &recipe.place(), &recipe.text);
+    let Some(table) = document.tables(&recipe.text, &mut p) else { return Err(p.into_errors()) };
+    let section = Section::root(&document, table.get_ref());
+    let mut draft = Draft::read(&section, Origin::Recipe, Path::new(""), &mut p);
+    let place = section.place.clone();
+    if draft.base_url.is_absent() {
+        draft.base_url = Slot::Set(Placed { value: "https://provider.invalid".to_owned(), place: place.clone() });
+    }
+    if !draft.credential.carrier.is_absent() {
+        let source = Slot::Set(Placed { value: SecretSource::None, place });
+        draft.credential = CredentialDraft { source, ..draft.credential };
+    }
+    let key = ConnectionKey { organization: Organization::default(), connection: recipe.name.as_str().into() };
+    let identity = Identity { key, recipe: Some(recipe.name.clone()) };
+    let spec = finish::finish(Some(identity), draft, compile_expressions, &mut p);
+    spec.filter(|_| p.is_empty()).ok_or_else(|| p.into_errors())
+}
+
+const NO_LIMIT: &str = "declares no limit. Larder keeps a budget: say what the provider allows, as in \
+                        [[connection.limit]] with name = \"day\", requests = 1000, window = \"24h\", kind = \"rolling\"; \
+                        where it names none, what you are willing to send";
 
 /// Compiles what a connection has of expressions; what is wrong with them.
 type Expressions = fn(&ConnectionSpec) -> Vec<WrongExpression>;
@@ -178,34 +204,31 @@ impl<'a> Reader<'a> {
         }
         let recipe = section.text("recipe", p);
         if let Slot::Set(name) = &recipe {
-            match self.recipe(&name.value, p) {
-                Some(below) => draft = draft.over(below),
-                None => {
-                    let sentence = self.no_such_recipe(&name.value);
-                    p.add(&name.place, sentence);
-                    // Whatever else is missing now may be in the recipe that was meant.
-                    return None;
-                }
+            if !self.recipes.names().any(|known| known == name.value) {
+                p.add(&name.place, self.recipes.no_such(&name.value));
+                // Whatever else is missing now may be in the recipe that was meant.
+                return None;
             }
+            draft = draft.over(self.recipe(name, p)?);
+        }
+        if draft.limits.is_empty() {
+            p.add(&draft.place, NO_LIMIT);
         }
         let identity = key.map(|key| Identity { key, recipe: recipe.value() });
         finish::finish(identity, draft, self.expressions, p)
     }
 
-    fn recipe(&self, name: &str, p: &mut Problems) -> Option<Draft> {
-        let order = 1 + self.recipes.names().position(|known| known == name)?;
-        let text = self.recipes.text(name)?;
-        let document = Document::new(order, &format!("recipe {name}"), text);
-        let table = document.tables(text, p)?;
+    fn recipe(&self, name: &Placed<String>, p: &mut Problems) -> Option<Draft> {
+        let order = 1 + self.recipes.names().position(|known| known == name.value)?;
+        let recipe = match self.recipes.get(&name.value)? {
+            Ok(recipe) => recipe,
+            Err(sentence) => {
+                p.add(&name.place, sentence);
+                return None;
+            }
+        };
+        let document = Document::new(order, &recipe.place(), &recipe.text);
+        let table = document.tables(&recipe.text, p)?;
         Some(Draft::read(&Section::root(&document, table.get_ref()), Origin::Recipe, self.folder, p))
-    }
-
-    fn no_such_recipe(&self, name: &str) -> String {
-        let known: Vec<&str> = self.recipes.names().collect();
-        match (nearest(name, known.iter().copied()), known.is_empty()) {
-            (Some(meant), _) => format!("there is no recipe {name:?}; did you mean {meant:?}?"),
-            (None, false) => format!("there is no recipe {name:?}; there is: {}", known.join(", ")),
-            (None, true) => format!("there is no recipe {name:?}"),
-        }
     }
 }

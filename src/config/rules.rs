@@ -8,6 +8,10 @@ use super::words;
 use crate::domain::outcome::{Outcome, Reach};
 use crate::domain::spec::{CommandSpec, Retry, RuleSpec};
 
+pub(super) const COMMAND: [&str; 6] = ["name", "get", "post", "cost", "then_refresh", "retry"];
+pub(super) const RULE: [&str; 7] = ["name", "outcome", "status", "header", "body", "json", "hold"];
+pub(super) const RULE_HEADER: [&str; 2] = ["name", "matches"];
+
 /// Outcomes that an answer can have. The others say that there was none, which no rule about an answer can know.
 const OF_ANSWERS: [Outcome; 9] = [
     Outcome::Data,
@@ -35,7 +39,7 @@ pub(super) fn read_commands(section: &Section<'_>, p: &mut Problems) -> Vec<Plac
 }
 
 fn read_command(section: &Section<'_>, p: &mut Problems) -> Option<CommandDraft> {
-    section.only(&["name", "get", "post", "cost", "then_refresh", "retry"], &[], p);
+    section.only(&COMMAND, &[], p);
     let at = &section.place;
     let name = section.parsed("name", p, words::name).required(at, "name", "how the command is called", p);
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
@@ -91,7 +95,7 @@ pub(super) fn read_rules(section: &Section<'_>, p: &mut Problems) -> Vec<Placed<
 }
 
 fn read_rule(section: &Section<'_>, p: &mut Problems) -> Option<RuleSpec> {
-    section.only(&["name", "outcome", "status", "header", "body", "json", "hold"], &[], p);
+    section.only(&RULE, &[], p);
     let at = &section.place;
     let name = section.text("name", p).required(at, "name", "what matched, in words, for pages and the ledger", p);
     let outcome = section.parsed("outcome", p, read_outcome);
@@ -123,7 +127,7 @@ fn read_reach(text: &str) -> Result<Reach, String> {
 
 /// `{ name = "x-error", matches = "regular expression" }`
 fn read_header(section: &Section<'_>, p: &mut Problems) -> Option<(String, String)> {
-    section.only(&["name", "matches"], &[], p);
+    section.only(&RULE_HEADER, &[], p);
     let name = section.text("name", p).required(&section.place, "name", "the header's name", p);
     let matches = section.text("matches", p).required(&section.place, "matches", "a regular expression", p);
     Some((name?.to_ascii_lowercase(), matches?))

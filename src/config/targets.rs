@@ -7,8 +7,10 @@ use super::words;
 use crate::domain::spec::{FieldKind, FieldSpec, StateSpec, TargetSpec};
 use std::collections::BTreeSet;
 
-const KEYS: [&str; 11] =
+pub(super) const TARGET: [&str; 11] =
     ["name", "get", "cost", "items", "key", "title", "fresh_for", "expires_after", "fields", "state", "volatile"];
+pub(super) const FIELD: [&str; 4] = ["path", "as", "when", "volatile"];
+pub(super) const STATE: [&str; 4] = ["is", "when", "until", "then"];
 
 /// Costs above this are mistakes.
 pub(super) const MOST_COST: u64 = 1_000_000;
@@ -20,7 +22,7 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems) -> Vec<Placed
 }
 
 fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
-    section.only(&KEYS, &[], p);
+    section.only(&TARGET, &[], p);
     let at = &section.place;
     let name = section.parsed("name", p, words::name).required(at, "name", "how the target is called", p);
     let get = section.parsed("get", p, words::request_path);
@@ -53,7 +55,7 @@ fn read_fields(section: &Section<'_>, p: &mut Problems) -> Option<Vec<FieldSpec>
             fields.push(None);
             continue;
         };
-        field.only(&["path", "as", "when", "volatile"], &[], p);
+        field.only(&FIELD, &[], p);
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
             p.add(&field.place, "is not a field's name; use letters, digits, _ and -");
         }
@@ -78,7 +80,7 @@ fn read_states(section: &Section<'_>, fields: &[FieldSpec], p: &mut Problems) ->
     let last = sections.len();
     let mut states = Vec::new();
     for (at, state) in sections.iter().enumerate() {
-        state.only(&["is", "when", "until", "then"], &[], p);
+        state.only(&STATE, &[], p);
         let is = state.text("is", p).required(&state.place, "is", "the word for the state, such as \"running\"", p);
         let when = state.text("when", p).value();
         let until = state.text("until", p).value();

@@ -7,6 +7,9 @@ use super::words;
 use crate::domain::time::Span;
 use crate::domain::wait::{WaitForm, WaitPlace, WaitSource};
 
+pub(super) const WAITS: [&str; 3] = ["floor", "ceiling", "default"];
+pub(super) const WAIT: [&str; 7] = ["name", "header", "json", "text", "as", "status", "time_zone"];
+
 /// Both, before the recipe's and the defaults are filled in.
 #[derive(Clone, Debug)]
 pub(super) struct WaitsDraft {
@@ -23,7 +26,7 @@ pub(super) fn read(section: &Section<'_>, p: &mut Problems) -> WaitsDraft {
     let Some(table) = section.table("waits", p) else {
         return WaitsDraft { floor: Slot::Absent, ceiling: Slot::Absent, default: Slot::Absent, sources };
     };
-    table.only(&["floor", "ceiling", "default"], &[], p);
+    table.only(&WAITS, &[], p);
     WaitsDraft {
         floor: table.span("floor", p),
         ceiling: table.span("ceiling", p),
@@ -44,7 +47,7 @@ impl WaitsDraft {
 }
 
 fn read_source(section: &Section<'_>, p: &mut Problems) -> Option<WaitSource> {
-    section.only(&["name", "header", "json", "text", "as", "status", "time_zone"], &[], p);
+    section.only(&WAIT, &[], p);
     let at = &section.place;
     let name = section.text("name", p).required(at, "name", "where the wait stands, in words, for pages", p);
     let form = section.parsed("as", p, read_form);

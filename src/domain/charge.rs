@@ -26,7 +26,8 @@ pub struct Charge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settlement {
     Posted,
-    /// The provider provably never saw it; the units are free again at once.
+    /// The provider never saw it, or documents that it does not count it (a 304 where `conditional = "free"`); the units are
+    /// free again at once.
     Voided,
 }
 

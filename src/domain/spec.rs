@@ -15,6 +15,33 @@ pub enum Carrier {
     Query { name: String },
     /// `Name: SECRET` or `Name: Scheme SECRET`
     Header { name: String, scheme: Option<String> },
+    /// `Authorization: Basic base64(user:SECRET)` (RFC 7617); without a user the secret itself is `user:password`.
+    Basic { user: Option<String> },
+}
+
+/// Whether validators are sent (RFC 9110 section 13), and whether the provider counts the 304 that answers them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Conditional {
+    /// The provider documents that a 304 counts in none of the declared limits: its charge is voided.
+    Free,
+    /// A 304 costs like any other answer.
+    #[default]
+    Charged,
+    /// Nothing is asked conditionally: some providers' validators are wrong.
+    Off,
+}
+
+impl Conditional {
+    pub const ALL: [Conditional; 3] = [Conditional::Free, Conditional::Charged, Conditional::Off];
+
+    /// The word in configuration and plans.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Conditional::Free => "free",
+            Conditional::Charged => "charged",
+            Conditional::Off => "off",
+        }
+    }
 }
 
 /// Where the secret is read from. Never its value.
@@ -35,6 +62,7 @@ pub struct ConnectionSpec {
     pub base_url: String,
     pub secret: SecretSource,
     pub carrier: Carrier,
+    pub conditional: Conditional,
     pub limits: Vec<Limit>,
     pub poll: PollSpec,
     pub targets: Vec<TargetSpec>,

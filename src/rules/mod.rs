@@ -10,3 +10,4 @@ pub mod hold;
 pub mod plan;
 pub mod reconcile;
 pub mod schedule;
+pub mod trial;

@@ -227,7 +227,7 @@ fn differences(before: &Item, after: &Item) -> Vec<FieldChange> {
 }
 
 /// A value as history tells it; unknown is `None`.
-fn shown(value: &FieldValue) -> Option<String> {
+pub fn shown(value: &FieldValue) -> Option<String> {
     match value {
         FieldValue::Text(text) => Some(text.clone()),
         FieldValue::Number(n) => Some(n.to_string()),

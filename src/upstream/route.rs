@@ -2,8 +2,11 @@
 
 use super::redact::Secret;
 use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use zeroize::Zeroizing;
 
 /// Set by the door or by HTTP itself; a caller's own would break framing, decompression or the rule that only the door
 /// holds credentials.
@@ -112,17 +115,30 @@ fn attach(carrier: &Carrier, secret: Option<&Secret>) -> Result<Attached, String
             let header =
                 HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("{name:?} is not a header name"))?;
             let text = match scheme {
-                Some(scheme) => zeroize::Zeroizing::new(format!("{scheme} {}", secret.expose())),
-                None => zeroize::Zeroizing::new(secret.expose().to_owned()),
+                Some(scheme) => Zeroizing::new(format!("{scheme} {}", secret.expose())),
+                None => Zeroizing::new(secret.expose().to_owned()),
             };
-            let cannot = || format!("its credential has characters that the header {name} cannot carry");
-            // Outside ASCII a header has no agreed reading, and no provider hands out such keys.
-            let mut value =
-                if text.is_ascii() { HeaderValue::from_str(&text).ok() } else { None }.ok_or_else(cannot)?;
-            value.set_sensitive(true);
-            Ok(Attached::Header(header, value))
+            Ok(Attached::Header(header, sensitive(&text, name)?))
+        }
+        (Carrier::Basic { user }, Some(secret)) => {
+            let pair = match user {
+                Some(user) => Zeroizing::new(format!("{user}:{}", secret.expose())),
+                None if secret.expose().contains(':') => Zeroizing::new(secret.expose().to_owned()),
+                None => return Err("its credential is not of the form user:password, as basic = true says".to_owned()),
+            };
+            let text = Zeroizing::new(format!("Basic {}", *Zeroizing::new(STANDARD.encode(pair.as_bytes()))));
+            Ok(Attached::Header(AUTHORIZATION, sensitive(&text, "Authorization")?))
         }
     }
+}
+
+/// Outside ASCII a header has no agreed reading, and no provider hands out such keys.
+fn sensitive(text: &str, header: &str) -> Result<HeaderValue, String> {
+    let value = if text.is_ascii() { HeaderValue::from_str(text).ok() } else { None };
+    let mut value =
+        value.ok_or_else(|| format!("its credential has characters that the header {header} cannot carry"))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// Replaces the parameter: a provider that echoes our query in a `Location` must not make us send it twice.

@@ -174,6 +174,35 @@ async fn gzip_and_entity_tags_are_understood() {
     app.target_when("yard", "controller", "the new name is shown", |t| item(t, "2")["title"] == "Roses").await;
 }
 
+/// The ledger of a provider with entity tags, after a 304: what became of each charge, newest first.
+async fn settled(conditional: &str) -> Vec<(String, String)> {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(Mode::Etag);
+    let link = |c: Connection| c.no_limits().every("1s").conditional(conditional);
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(link)).await;
+    provider.has_seen(3, SOON).await;
+    let asked = provider.seen().iter().filter(|s| s.headers.contains_key("if-none-match")).count();
+    assert_eq!(asked > 0, conditional != "off", "{conditional}");
+    let word = |c: &Value, key: &str| c[key].as_str().unwrap_or_default().to_owned();
+    eventually("two charges are resolved", SOON, || async {
+        let charges = app.ledger("yard").await;
+        let resolved: Vec<_> = charges.iter().map(|c| (word(c, "outcome"), word(c, "settlement"))).collect();
+        (resolved.iter().filter(|(_, settlement)| settlement != "pending").count() >= 2).then_some(resolved)
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_304_costs_what_the_connection_says() {
+    for (conditional, outcome, status) in
+        [("free", "not_modified", "voided"), ("charged", "not_modified", "posted"), ("off", "data", "posted")]
+    {
+        let resolved = settled(conditional).await;
+        let later: Vec<_> = resolved.iter().filter(|(o, _)| o == outcome).collect();
+        assert!(!later.is_empty() && later.iter().all(|(_, s)| s == status), "{conditional}: {resolved:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_recipe_carries_a_whole_provider() {
     let provider = FakeProvider::limited(30, secs(300)).await;

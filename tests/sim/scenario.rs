@@ -205,6 +205,7 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
         base_url: "http://provider.test".to_owned(),
         secret: SecretSource::None,
         carrier: Carrier::None,
+        conditional: Conditional::default(),
         limits,
         poll: PollSpec { enabled: true, interval: Interval::Every(interval) },
         commands: vec![command(targets[0].name.as_str())],

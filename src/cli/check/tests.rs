@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::ids::ConnectionKey;
-use crate::domain::spec::{Carrier, NetworkSpec, PollSpec, WaitSpec};
+use crate::domain::spec::{Carrier, Conditional, NetworkSpec, PollSpec, WaitSpec};
 
 fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
     ConnectionSpec {
@@ -12,6 +12,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         base_url: "https://api.example.test".into(),
         secret: SecretSource::Env(env.into()),
         carrier: Carrier::None,
+        conditional: Conditional::default(),
         limits: Vec::new(),
         poll: PollSpec { enabled: true, interval },
         targets: Vec::new(),
@@ -41,7 +42,7 @@ fn planned(spec: &ConnectionSpec) -> Line<'_> {
 fn report(specs: &[ConnectionSpec]) -> Report<'_> {
     let lines: Vec<Line> = specs.iter().map(planned).collect();
     let crowds = crowds(&lines);
-    Report { lines, crowds }
+    Report { lines, crowds, own: Vec::new() }
 }
 
 fn every_s(s: u64) -> Interval {
@@ -54,15 +55,37 @@ fn a_plan_reads_as_one_aligned_table_and_a_verdict() {
     let expected = "\
 larder.toml is valid: 2 connections.
 
-CONNECTION  PROVIDER   INTERVAL     REQUESTS A DAY  BOUND BY  SHORTEST  CEILING
-yard        hydrawise  75 s         1152            status    75 s      1 target
-greenhouse  hydrawise  75 s (auto)  1152            status    75 s      1 target
+CONNECTION  PROVIDER   INTERVAL     REQUESTS A DAY  BOUND BY  SHORTEST  CEILING   A 304
+yard        hydrawise  75 s         1152            status    75 s      1 target  charged
+greenhouse  hydrawise  75 s (auto)  1152            status    75 s      1 target  charged
 
 yard: can be kept up for ever; the shortest safe interval is 75 s (limit \"status\").
 greenhouse: can be kept up for ever; the shortest safe interval is 75 s (limit \"status\").
 ";
     assert_eq!(report(&specs).text(Path::new("larder.toml")), expected);
     assert!(report(&specs).is_sustainable());
+}
+
+#[test]
+fn an_own_recipe_that_wins_over_a_built_in_one_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("larder.toml");
+    std::fs::create_dir(dir.path().join("recipes")).unwrap();
+    for name in ["hydrawise", "mine"] {
+        let recipe = "[[limit]]\nname = \"day\"\nrequests = 100\nkind = \"daily\"\n";
+        std::fs::write(dir.path().join(format!("recipes/{name}.toml")), recipe).unwrap();
+    }
+    let link = |name| format!("[[connection]]\nname = \"{name}\"\nrecipe = \"{name}\"\nbase_url = \"http://x.test\"\n");
+    std::fs::write(&config, link("hydrawise") + &link("mine")).unwrap();
+    let settings = settings(&config).unwrap();
+    let said = Report::of(&settings, &Recipes::beside(&config)).text(&config);
+    let file = dir.path().join("recipes/hydrawise.toml");
+    let sentence = format!(
+        "hydrawise: its recipe is {}, a file of your own, which wins over the built-in recipe \"hydrawise\".\n",
+        file.display()
+    );
+    assert!(said.ends_with(&sentence), "{said}");
+    assert_eq!(said.matches("of your own").count(), 1, "a name of its own is nothing to tell: {said}");
 }
 
 #[test]
@@ -86,7 +109,7 @@ fn limits_that_keep_everything_for_others_leave_no_plan() {
     report.lines[0].plan.shortest_interval = None;
     report.lines[0].plan.ceiling_targets = None;
     assert!(!report.is_sustainable());
-    assert_eq!(report.lines[0].cells()[5..], ["never".to_owned(), "-".to_owned()]);
+    assert_eq!(report.lines[0].cells()[5..7], ["never".to_owned(), "-".to_owned()]);
     assert!(report.lines[0].sentence().contains("leave its poller nothing (limit \"status\")"));
 }
 
@@ -119,7 +142,7 @@ fn what_is_not_polled_burdens_nobody() {
 fn the_packaged_example_is_valid_and_can_be_kept_up() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml");
     let settings = settings(&example).unwrap();
-    assert!(Report::of(&settings).is_sustainable());
+    assert!(Report::of(&settings, &Recipes::embedded()).is_sustainable());
     // Its commented half is an example too.
     let text = std::fs::read_to_string(&example).unwrap();
     let half = text.split("without a recipe:\n").nth(1).unwrap();
@@ -129,5 +152,5 @@ fn the_packaged_example_is_valid_and_can_be_kept_up() {
     let file = folder.path().join("larder.toml");
     std::fs::write(&file, uncommented).unwrap();
     let settings = super::settings(&file).unwrap();
-    assert!(Report::of(&settings).is_sustainable());
+    assert!(Report::of(&settings, &Recipes::embedded()).is_sustainable());
 }

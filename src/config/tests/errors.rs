@@ -98,7 +98,7 @@ fn a_credential_says_where_it_lies_and_how_it_travels() {
         (
             "credential = { env = \"X\" }",
             "5: connection[yard].credential: does not say how the secret travels: add query = \"api_key\", or header = \
-             \"Authorization\" with scheme = \"Bearer\"",
+             \"Authorization\" with scheme = \"Bearer\", or basic = \"user\"",
         ),
         (
             "credential = { query = \"k\" }",
@@ -111,8 +111,23 @@ fn a_credential_says_where_it_lies_and_how_it_travels() {
         ),
         (
             "credential = { env = \"X\", query = \"k\", header = \"h\" }",
-            "5: connection[yard].credential: has both `query` and `header`; the secret travels in one of them",
+            "5: connection[yard].credential: has more than one of `query`, `header` and `basic`; the secret travels in one of \
+             them",
         ),
+        (
+            "credential = { env = \"X\", basic = false }",
+            "5: connection[yard].credential.basic: must be the user name, or true where the secret itself is user:password",
+        ),
+        (
+            "credential = { env = \"X\", basic = \"a:b\" }",
+            "5: connection[yard].credential.basic: must be a user name without a colon and in ASCII; the password is the secret",
+        ),
+        (
+            "credential = { env = \"X\", basic = \"a\", header = \"h\" }",
+            "5: connection[yard].credential: has more than one of `query`, `header` and `basic`; the secret travels in one of \
+             them",
+        ),
+        ("conditional = \"fre\"", "5: connection[yard].conditional: \"fre\" is unknown; did you mean `free`?"),
         (
             "credential = { env = \"X\", query = \"k\", scheme = \"Bearer\" }",
             "5: connection[yard].credential.scheme: belongs to `header`: it stands in front of the secret there",

@@ -1,6 +1,7 @@
 //! Configuration as people write it, right and wrong. Error sentences are held word by word: they are the surface.
 
 mod errors;
+mod manual;
 mod overlay;
 mod values;
 mod waits;

@@ -130,6 +130,65 @@ fn a_recipe_that_is_not_there_names_the_nearest() {
     assert!(said.ends_with("there is no recipe \"tado\"; there is: solar, sprinkler"), "{said}");
 }
 
+/// `larder.toml` in a folder of its own, with a file of the name in `recipes`.
+fn beside(own: &str, name: &str, recipe: &[u8]) -> (tempfile::TempDir, Result<Settings, Vec<ConfigError>>) {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("larder.toml");
+    std::fs::create_dir(dir.path().join("recipes")).unwrap();
+    std::fs::write(dir.path().join("recipes").join(format!("{name}.toml")), recipe).unwrap();
+    std::fs::write(dir.path().join("recipes/notes.txt"), "not a recipe").unwrap();
+    std::fs::write(&config, own).unwrap();
+    let read = load(&config);
+    (dir, read)
+}
+
+#[test]
+fn a_users_own_recipe_works_like_a_built_in_one_and_wins_over_it() {
+    let own = "[[connection]]\nname = \"yard\"\nrecipe = \"sprinkler\"\ncredential = { env = \"YARD_KEY\" }\n";
+    let (dir, read) = beside(own, "sprinkler", RECIPE.as_bytes());
+    assert_eq!(only(read).base_url, "https://api.sprinkler.test/v1");
+    let recipes = Recipes::beside(&dir.path().join("larder.toml"));
+    assert!(recipes.names().any(|name| name == "hydrawise") && !recipes.names().any(|name| name == "notes"));
+    assert_eq!((recipes.own("hydrawise"), is_built_in("sprinkler")), (None, false));
+
+    let (dir, read) = beside(&own.replace("sprinkler", "hydrawise"), "hydrawise", RECIPE.as_bytes());
+    assert_eq!(
+        only(read).base_url,
+        "https://api.sprinkler.test/v1",
+        "the file beside larder.toml, not the built-in one"
+    );
+    let recipes = Recipes::beside(&dir.path().join("larder.toml"));
+    assert!(recipes.own("hydrawise").is_some() && is_built_in("hydrawise"));
+}
+
+#[test]
+fn errors_of_a_users_own_recipe_name_its_file_line_and_key() {
+    let own = "[[connection]]\nname = \"yard\"\nrecipe = \"sprinkler\"\ncredential = { env = \"YARD_KEY\" }\n";
+    let broken = RECIPE.replace("interval = \"75s\"", "intervall = \"75s\"").replace("$.id", "$.[");
+    let (dir, read) = beside(own, "sprinkler", broken.as_bytes());
+    let said = told(read.unwrap_err());
+    let folder = format!("{}/recipes/", dir.path().display());
+    let lines: Vec<&str> = said.lines().map(|line| line.strip_prefix(folder.as_str()).unwrap_or(line)).collect();
+    assert_eq!(lines[0], "sprinkler.toml:8: poll.intervall: unknown key; did you mean `interval`?");
+    assert!(lines[1].starts_with("sprinkler.toml:20: target[controller]: key: `$.[` is not a JSONPath"), "{said}");
+
+    let (_dir, read) = beside(own, "sprinkler", &[0xff]);
+    let said = told(read.unwrap_err());
+    assert!(said.contains("larder.toml:3: connection[yard].recipe: ") && said.ends_with("is not UTF-8 text"), "{said}");
+}
+
+#[test]
+fn a_recipe_alone_needs_neither_secret_nor_address_nor_limit() {
+    let alone = |text: &str| {
+        let recipes = Recipes::new([("mine".to_owned(), text.to_owned())]);
+        recipe_alone(&recipes.get("mine").unwrap().unwrap())
+    };
+    let spec = alone("credential = { header = \"x-key\" }\n").unwrap_or_else(|errors| panic!("{}", told(errors)));
+    assert_eq!((spec.provider.as_str(), spec.limits.len(), spec.secret), ("mine", 0, SecretSource::None));
+    let rule = "[[rule]]\nname = \"x\"\noutcome = \"limited\"\nbody = \"(\"\n";
+    assert!(told(alone(rule).unwrap_err()).starts_with("recipe mine:1: rule[x]: "), "expressions are compiled");
+}
+
 #[test]
 fn a_recipe_without_the_secret_asks_for_it() {
     assert_eq!(

@@ -257,13 +257,19 @@ fn what_is_not_said_has_a_default() {
 }
 
 #[test]
-fn every_recipe_of_this_binary_makes_a_connection() {
-    let recipes = Recipes::embedded();
-    for name in recipes.names() {
-        assert!(recipes.text(name).is_some_and(|text| text.contains("[[fact]]")), "{name} names no source");
-        let keyed = format!("[[connection]]\nname = \"x\"\nrecipe = \"{name}\"\ncredential = {{ env = \"X_KEY\" }}\n");
-        let read = parse(&keyed, Path::new("larder.toml"), &Environment::default(), &recipes);
-        assert!(read.is_ok(), "{}", told(read.unwrap_err()));
+fn basic_travels_with_a_user_or_with_both_in_the_secret() {
+    for (basic, user) in [("\"larder\"", Some("larder".to_owned())), ("true", None)] {
+        let settings = sound(&yard(&format!("credential = {{ env = \"X\", basic = {basic} }}")));
+        assert_eq!(settings.connections[0].carrier, Carrier::Basic { user });
+    }
+}
+
+#[test]
+fn conditional_requests_are_charged_unless_said_otherwise() {
+    assert_eq!(sound(&yard("")).connections[0].conditional, Conditional::Charged);
+    for conditional in Conditional::ALL {
+        let settings = sound(&yard(&format!("conditional = \"{}\"", conditional.word())));
+        assert_eq!(settings.connections[0].conditional, conditional);
     }
 }
 

@@ -8,10 +8,12 @@ use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Failure, Reply};
+use crate::domain::spec::Conditional;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core, Target};
 use crate::engine::{findings, words};
+use crate::rules::extract::WRONG_SHAPE;
 use crate::rules::hold::hold_for;
 use crate::rules::{breaker, reconcile, schedule};
 use crate::store::{Commit, Lane, Write};
@@ -86,6 +88,14 @@ fn settlement(reply: &Reply) -> Settlement {
     }
 }
 
+/// A 304 is given back only where the provider's documents say that it is not counted (law 1): nothing else about an answer
+/// proves that.
+fn costs_nothing(conn: &Conn, after: &Consequences) -> bool {
+    conn.spec.conditional == Conditional::Free
+        && after.status == Some(304)
+        && after.verdict.outcome == Outcome::NotModified
+}
+
 /// Failures count for the breaker; refusals by a limit are the hold's business, and good answers end both.
 fn connection_after(conn: &Conn, state: &ConnectionState, verdict: &Verdict, now: &Now) -> ConnectionState {
     let mut next = state.clone();
@@ -154,6 +164,9 @@ pub async fn from_answer(
     if let Some(round) = round {
         after.state.next_poll_at = round.next(conn, after.state.failures).or(after.state.next_poll_at);
     }
+    if conditional && costs_nothing(conn, &after) {
+        after.resolution.settlement = Settlement::Voided;
+    }
     let outcome = after.verdict.outcome;
     let learned = learned(conn, target, &before, content, &after, &reply);
     let quiet = learned.quiet && after.hold.is_none() && after.events.is_empty() && state.failures == 0;
@@ -210,7 +223,7 @@ fn content(
     match (verdict.outcome, body) {
         (Outcome::NotModified, _) => Ok((verdict, Content::Confirmed)),
         (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.arrived_at) {
-            Err(sentence) => Ok((unexpected("shape of the answer", sentence), Content::Kept)),
+            Err(sentence) => Ok((unexpected(WRONG_SHAPE, sentence), Content::Kept)),
             Ok(seen) => {
                 if let Some(reason) = reconcile::doubt(before, &seen) {
                     return Ok((unexpected(reason, reason.to_owned()), Content::Kept));

@@ -8,6 +8,7 @@ use super::core::{Conn, Core, Target};
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::{Caller, ChargeId};
 use crate::domain::outcome::Outcome;
+use crate::domain::spec::Conditional;
 use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
 use crate::rules::budget::Refusal;
@@ -79,7 +80,7 @@ pub async fn fetch(
         connection: conn.spec.key.clone(),
         method: "GET",
         location: target.spec.get.clone(),
-        headers: validators(&before),
+        headers: if conn.spec.conditional == Conditional::Off { Vec::new() } else { validators(&before) },
     };
     let conditional = !request.headers.is_empty();
     let exchanged = {

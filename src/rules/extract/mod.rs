@@ -20,6 +20,9 @@ use std::collections::HashSet;
 /// A key is an address in the store and in URLs: not an essay. Bytes.
 const LONGEST_KEY: usize = 1024;
 
+/// The rule that an answer without the expected shape is filed under.
+pub const WRONG_SHAPE: &str = "shape of the answer";
+
 /// What to read from the answers to one target's question.
 #[derive(Debug)]
 pub struct Extractor {

@@ -8,6 +8,9 @@ use std::fmt::Write;
 /// Shortest stretch of base64 that is taken for a secret.
 const SHORTEST_BASE64: usize = 6;
 
+/// Shortest text behind a colon inside a secret that is taken for a password of its own.
+const SHORTEST_PASSWORD: usize = 8;
+
 /// `None` where there is nothing to find.
 pub(super) fn compile(values: &[&str]) -> Option<Regex> {
     let mut needles: Vec<String> = values.iter().flat_map(|v| known_forms(v)).collect();
@@ -32,6 +35,10 @@ pub(super) fn compile(values: &[&str]) -> Option<Regex> {
 /// The value, what it hides if it is itself base64 of `user:password`, and each of them inside a longer base64 text.
 fn known_forms(value: &str) -> Vec<String> {
     let mut plain = vec![value.to_owned()];
+    // `basic = true`: the secret is `user:password`, and the password alone is as secret.
+    plain.extend(
+        value.split_once(':').map(|(_, password)| password.to_owned()).filter(|p| p.len() >= SHORTEST_PASSWORD),
+    );
     let decoded = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     if let Some((user, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
         plain.push(format!("{user}:{password}"));

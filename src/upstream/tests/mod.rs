@@ -12,7 +12,9 @@ use super::redact::Secret;
 use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, Organization};
 use crate::domain::reply::Reply;
-use crate::domain::spec::{Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, SecretSource, WaitSpec};
+use crate::domain::spec::{
+    Carrier, Conditional, ConnectionSpec, Interval, NetworkSpec, PollSpec, SecretSource, WaitSpec,
+};
 use crate::domain::time::{Span, Steady};
 use clock::JumpClock;
 use std::collections::BTreeMap;
@@ -32,6 +34,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         base_url: base_url.to_owned(),
         secret: SecretSource::None,
         carrier,
+        conditional: Conditional::default(),
         limits: vec![],
         poll: PollSpec { enabled: true, interval: Interval::Auto },
         targets: vec![],

@@ -67,6 +67,21 @@ fn only_the_door_holds_credentials_and_framing() {
 }
 
 #[test]
+fn basic_is_user_and_secret_in_base64() {
+    let with = |user: Option<&str>, secret: &str| {
+        let carrier = Carrier::Basic { user: user.map(str::to_owned) };
+        let secret = Secret::new(secret.to_owned()).unwrap();
+        let route = Route::new(&spec("https://api.test", carrier, quick()), Some(&secret))?;
+        Ok::<_, String>(route.headers(&[])["authorization"].to_str().unwrap().to_owned())
+    };
+    // RFC 7617 section 2.
+    assert_eq!(with(Some("Aladdin"), "open sesame").unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    assert_eq!(with(None, "Aladdin:open sesame").unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    let said = with(None, "open sesame").unwrap_err();
+    assert!(said.ends_with("is not of the form user:password, as basic = true says."), "{said}");
+}
+
+#[test]
 fn what_cannot_travel_is_told_at_start() {
     let secret = Secret::new("schlüssel".to_owned()).unwrap();
     let said = Route::new(&spec("https://api.test", bearer(), quick()), Some(&secret)).err().unwrap();

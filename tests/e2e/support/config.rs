@@ -68,6 +68,7 @@ pub struct Connection {
     pub poll: String,
     pub refresh_min_age: Option<String>,
     pub request_timeout: Option<String>,
+    pub conditional: Option<String>,
     /// Everything below the tables above: targets, commands, rules.
     pub body: String,
 }
@@ -84,6 +85,7 @@ impl Connection {
             poll: "enabled = true\ninterval = \"1h\"".to_owned(),
             refresh_min_age: None,
             request_timeout: None,
+            conditional: None,
             body: String::new(),
         }
     }
@@ -143,6 +145,11 @@ impl Connection {
         self.request_timeout = Some(timeout.to_owned());
         self
     }
+    /// `free`, `charged` or `off`.
+    pub fn conditional(mut self, word: &str) -> Connection {
+        self.conditional = Some(word.to_owned());
+        self
+    }
     /// Text of tables instead of those of the irrigation cloud.
     pub fn body(mut self, text: &str) -> Connection {
         self.body = text.to_owned();
@@ -159,6 +166,9 @@ impl Connection {
         }
         if let Some(timeout) = &self.request_timeout {
             let _ = writeln!(out, "request_timeout = \"{timeout}\"");
+        }
+        if let Some(conditional) = &self.conditional {
+            let _ = writeln!(out, "conditional = \"{conditional}\"");
         }
         for limit in self.limits.iter().map(String::as_str).chain(self.limits.is_empty().then_some(AMPLE)) {
             let _ = writeln!(out, "\n[[connection.limit]]\n{limit}");

@@ -1,0 +1,80 @@
+//! `src/recipes/README.md` against the reader: the manual has every key that is read, and no other.
+
+use super::super::{draft, limits, rules, targets, waits};
+use std::collections::{BTreeMap, BTreeSet};
+
+const MANUAL: &str = include_str!("../../recipes/README.md");
+
+/// The headings of the manual, and the reader's list for each. A new table of keys has its line here and its section there.
+fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    let callers = crate::domain::ids::Caller::ALL.map(crate::domain::ids::Caller::word);
+    vec![
+        ("The file itself", "SHARED", [&draft::SHARED[..], &["about", "fact"]].concat()),
+        ("credential", "known", draft::CREDENTIAL.to_vec()),
+        ("[poll]", "POLL", draft::POLL.to_vec()),
+        ("[[fact]]", "FACT", draft::FACT.to_vec()),
+        ("[[limit]]", "LIMIT", limits::LIMIT.to_vec()),
+        ("keep and cap", "callers", callers.to_vec()),
+        ("[[target]]", "TARGET", targets::TARGET.to_vec()),
+        ("[target.fields]", "FIELD", targets::FIELD.to_vec()),
+        ("[[target.state]]", "STATE", targets::STATE.to_vec()),
+        ("[[command]]", "COMMAND", rules::COMMAND.to_vec()),
+        ("[[rule]]", "RULE", rules::RULE.to_vec()),
+        ("header of a rule", "RULE_HEADER", rules::RULE_HEADER.to_vec()),
+        ("[waits]", "WAITS", waits::WAITS.to_vec()),
+        ("[[wait]]", "WAIT", waits::WAIT.to_vec()),
+    ]
+}
+
+/// Heading -> keys: the first column of its table, in backquotes. Every row has all of type, unit, default and meaning.
+fn told() -> BTreeMap<String, BTreeSet<String>> {
+    let mut sections: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut heading = String::new();
+    for line in MANUAL.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            heading = title.replace('`', "");
+        }
+        let Some(key) = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(key, _)| key) else {
+            continue;
+        };
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").collect();
+        assert!(cells.len() == 5 && cells.iter().all(|c| !c.trim().is_empty()), "five cells, none empty: {line}");
+        assert!(sections.entry(heading.clone()).or_default().insert(key.to_owned()), "twice: {line}");
+    }
+    sections
+}
+
+#[test]
+fn the_manual_has_every_key_and_no_other() {
+    let mut told = told();
+    for (heading, _, keys) in lists() {
+        let known: BTreeSet<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let said = told.remove(heading).unwrap_or_default();
+        assert_eq!(said, known, "section {heading:?} of src/recipes/README.md (left) and the reader's keys (right)");
+    }
+    assert!(told.is_empty(), "the manual has keys that no list of the reader has: {told:?}");
+}
+
+/// A list of keys that is not looked at above would escape the manual.
+#[test]
+fn every_list_of_keys_of_the_reader_is_held_against_the_manual() {
+    let known: BTreeSet<&str> = lists().into_iter().map(|(_, name, _)| name).collect();
+    let beside = ["[own", "[\"server\"", "[\"listen\""];
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for call in text.split(".only(").skip(1) {
+            let list = call.trim_start_matches(['&', '\n', ' ']).split([',', '.', ' ']).next().unwrap_or_default();
+            let list = list.rsplit("::").next().unwrap_or_default();
+            assert!(
+                known.contains(list) || beside.contains(&list),
+                "{}: `.only(&{list}…` reads keys from a list that src/config/tests/manual.rs does not know; make it a \
+                 constant, name it there, and write its table into src/recipes/README.md",
+                file.display()
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen >= lists().len(), "{seen} lists");
+}

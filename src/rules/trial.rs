@@ -1,0 +1,75 @@
+//! What Larder would make of one answer: the verdict, the hold that would follow, the items that would be on the shelf. The same
+//! rules in the same order as a fetch, with nothing spent before and no network. Must not know where an answer comes from.
+
+use super::budget::Usage;
+use super::classify::Classifier;
+use super::extract::Extractor;
+use super::hold::hold_for;
+use crate::domain::connection::Hold;
+use crate::domain::item::Sighting;
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::reply::{Answer, Reply};
+use crate::domain::spec::{Conditional, ConnectionSpec, TargetSpec};
+use crate::domain::time::{ClockTrust, Now, Steady, Wall};
+use std::collections::BTreeMap;
+
+/// What an answer would do to a connection that has asked nothing else.
+#[derive(Debug)]
+pub struct Trial {
+    pub verdict: Verdict,
+    pub hold: Option<Hold>,
+    /// Where the answer is data of the target's shape.
+    pub items: Option<Vec<Sighting>>,
+    /// The moment of arrival.
+    pub now: Now,
+}
+
+/// A 304 is taken as the answer to a conditional request, unless the connection sends none. `target`: whose items to read; without
+/// one data is only classified. Errors are sentences about the connection's expressions.
+pub fn trial(
+    spec: &ConnectionSpec,
+    target: Option<&TargetSpec>,
+    answer: Answer,
+    at: Wall,
+) -> Result<Trial, Vec<String>> {
+    let now = moment(at);
+    let classifier = Classifier::compile(&spec.rules, &spec.waits)?;
+    let reply = Reply { arrived_at: now.stamp(), result: Ok(answer), detail: String::new() };
+    let classified = classifier.classify(&reply, spec.conditional != Conditional::Off, at);
+    let (verdict, items) = match (classified.verdict.outcome, classified.body, target) {
+        (Outcome::Data, Some(body), Some(target)) => {
+            match Extractor::compile(target)?.extract(&body, reply.arrived_at) {
+                Ok(items) => (classified.verdict, Some(items)),
+                Err(sentence) => (unexpected(sentence, classified.verdict), None),
+            }
+        }
+        _ => (classified.verdict, None),
+    };
+    let hold = hold_for(&verdict, &usage(spec), None, &spec.waits, &now);
+    Ok(Trial { verdict, hold, items, now })
+}
+
+/// As a fetch says it of an answer without the expected shape.
+fn unexpected(sentence: String, verdict: Verdict) -> Verdict {
+    let rule = super::extract::WRONG_SHAPE.to_owned();
+    Verdict { outcome: Outcome::Unexpected, rule, said: Some(sentence), wait: None, ..verdict }
+}
+
+/// The wall clock alone: the steady timeline begins a thousand years before, so that nothing falls off its start.
+fn moment(at: Wall) -> Now {
+    let steady = Steady(1000 * 366 * 86_400_000);
+    Now { steady, era: 0, trust: ClockTrust::Trusted, offsets: vec![at.0.saturating_sub_unsigned(steady.0)] }
+}
+
+/// Each limit with this one request in it.
+fn usage(spec: &ConnectionSpec) -> Vec<Usage> {
+    let one = |limit: &crate::domain::limit::Limit| Usage {
+        limit: limit.clone(),
+        endpoint: None,
+        used: 1,
+        used_by: BTreeMap::new(),
+        kept: limit.kept(),
+        next_free_at: None,
+    };
+    spec.limits.iter().map(one).collect()
+}
