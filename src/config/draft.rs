@@ -74,16 +74,24 @@ pub(super) struct CredentialDraft {
 
 impl Draft {
     /// `folder`: relative credential files lie beside the file that names them.
-    pub fn read(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut Problems) -> Draft {
+    /// `patterns`: the recipe's, for a connection that has one.
+    pub fn read<'a>(
+        section: &Section<'a>,
+        origin: Origin,
+        patterns: &[Section<'a>],
+        folder: &Path,
+        p: &mut Problems,
+    ) -> Draft {
         let (own, later): (&[&str], &[&str]) = match origin {
             Origin::Connection => (&["name", "organization", "recipe"], &["scan"]),
-            Origin::Recipe => (&["about", "fact"], &["scan"]),
+            Origin::Recipe => (&["about", "pattern", "fact"], &["scan"]),
         };
         section.only(&[own, &SHARED].concat(), later, p);
         if origin == Origin::Recipe {
             check_facts(section, p);
             // For people alone.
             _ = section.text("about", p);
+            targets::read_patterns(section, p);
         }
         let (poll_enabled, interval) = read_poll(section, p);
         Draft {
@@ -95,7 +103,7 @@ impl Draft {
             limits: limits::read(section, p),
             poll_enabled,
             interval,
-            targets: targets::read(section, p),
+            targets: targets::read(section, patterns, p),
             commands: rules::read_commands(section, p),
             rules: rules::read_rules(section, p),
             waits: waits::read(section, p),

@@ -83,14 +83,15 @@ pub fn parse(
     read(text, file, environment, recipes, |_| Vec::new())
 }
 
-/// A recipe by itself, with every expression compiled: as a connection of its name that has no secret. What a recipe leaves to
-/// the connection (an address, limits) may be missing.
+/// A recipe by itself, with every expression compiled: as a connection of its name that has no secret, and whose targets are the
+/// recipe's own and its patterns. What a recipe leaves to the connection (an address, limits) may be missing.
 pub fn recipe_alone(recipe: &Recipe) -> Result<ConnectionSpec, Vec<ConfigError>> {
     let mut p = Problems::default();
     let document = Document::new(0, &recipe.place(), &recipe.text);
     let Some(table) = document.tables(&recipe.text, &mut p) else { return Err(p.into_errors()) };
     let section = Section::root(&document, table.get_ref());
-    let mut draft = Draft::read(&section, Origin::Recipe, Path::new(""), &mut p);
+    let mut draft = Draft::read(&section, Origin::Recipe, &[], Path::new(""), &mut p);
+    draft.targets.extend(targets::read_patterns(&section, &mut p));
     let place = section.place.clone();
     if draft.base_url.is_absent() {
         draft.base_url = Slot::Set(Placed { value: "https://provider.invalid".to_owned(), place: place.clone() });
@@ -198,19 +199,8 @@ impl<'a> Reader<'a> {
                 p.add(&section.place, format!("there is another connection named {:?}", key.connection.as_str()));
             }
         }
-        let mut draft = Draft::read(&section, Origin::Connection, self.folder, p);
-        if let Some(SecretSource::Env(variable)) = draft.credential.source.placed().map(|placed| &placed.value) {
-            self.credentials.insert(variable.clone());
-        }
         let recipe = section.text("recipe", p);
-        if let Slot::Set(name) = &recipe {
-            if !self.recipes.names().any(|known| known == name.value) {
-                p.add(&name.place, self.recipes.no_such(&name.value));
-                // Whatever else is missing now may be in the recipe that was meant.
-                return None;
-            }
-            draft = draft.over(self.recipe(name, p)?);
-        }
+        let draft = self.draft(&section, recipe.placed(), p)?;
         if draft.limits.is_empty() {
             p.add(&draft.place, NO_LIMIT);
         }
@@ -218,17 +208,38 @@ impl<'a> Reader<'a> {
         finish::finish(identity, draft, self.expressions, p)
     }
 
-    fn recipe(&self, name: &Placed<String>, p: &mut Problems) -> Option<Draft> {
-        let order = 1 + self.recipes.names().position(|known| known == name.value)?;
-        let recipe = match self.recipes.get(&name.value)? {
-            Ok(recipe) => recipe,
-            Err(sentence) => {
-                p.add(&name.place, sentence);
-                return None;
-            }
+    /// The connection's own keys, laid over its recipe's. `None` where there is no such recipe, or where it cannot be read:
+    /// whatever else is missing then may be in it.
+    fn draft(&mut self, section: &Section<'_>, recipe: Option<&Placed<String>>, p: &mut Problems) -> Option<Draft> {
+        let opened = recipe.and_then(|name| self.open(name, p));
+        let document = opened.as_ref().map(|(order, recipe)| Document::new(*order, &recipe.place(), &recipe.text));
+        let table = match (&document, &opened) {
+            (Some(document), Some((_, recipe))) => document.tables(&recipe.text, p),
+            _ => None,
         };
-        let document = Document::new(order, &recipe.place(), &recipe.text);
-        let table = document.tables(&recipe.text, p)?;
-        Some(Draft::read(&Section::root(&document, table.get_ref()), Origin::Recipe, self.folder, p))
+        let below = document.as_ref().zip(table.as_ref()).map(|(d, table)| Section::root(d, table.get_ref()));
+        let patterns = below.as_ref().map(|below| targets::patterns(below, p)).unwrap_or_default();
+        let draft = Draft::read(section, Origin::Connection, &patterns, self.folder, p);
+        if let Some(SecretSource::Env(variable)) = draft.credential.source.placed().map(|placed| &placed.value) {
+            self.credentials.insert(variable.clone());
+        }
+        if recipe.is_none() {
+            return Some(draft);
+        }
+        Some(draft.over(Draft::read(&below?, Origin::Recipe, &[], self.folder, p)))
+    }
+
+    /// The recipe of this name, and its place among the files that were read.
+    fn open(&self, name: &Placed<String>, p: &mut Problems) -> Option<(usize, Recipe)> {
+        let sentence = match self.recipes.get(&name.value) {
+            Some(Ok(recipe)) => {
+                let order = self.recipes.names().position(|known| known == name.value);
+                return Some((1 + order.unwrap_or_default(), recipe));
+            }
+            Some(Err(sentence)) => sentence,
+            None => self.recipes.no_such(&name.value),
+        };
+        p.add(&name.place, sentence);
+        None
     }
 }

@@ -50,6 +50,8 @@ pub(super) struct Section<'a> {
     /// `None` where only the environment speaks.
     table: Option<&'a DeTable<'a>>,
     variables: Variables,
+    /// Asked for the keys that this one has not: what a target is `like`.
+    below: Option<Box<Section<'a>>>,
     /// Of the table's header.
     pub place: Place,
 }
@@ -62,11 +64,17 @@ enum Raw<'a> {
 
 impl<'a> Section<'a> {
     pub fn root(document: &'a Document, table: &'a DeTable<'a>) -> Section<'a> {
-        Section { document, table: Some(table), variables: Variables::default(), place: document.whole() }
+        Section { document, table: Some(table), variables: Variables::default(), below: None, place: document.whole() }
     }
 
     pub fn with_variables(mut self, variables: Variables) -> Section<'a> {
         self.variables = variables;
+        self
+    }
+
+    /// This table, and another one's keys where it is silent.
+    pub fn over(mut self, below: Section<'a>) -> Section<'a> {
+        self.below = Some(Box::new(below));
         self
     }
 
@@ -91,7 +99,11 @@ impl<'a> Section<'a> {
     }
 
     pub fn has(&self, key: &str) -> bool {
-        self.variables.has(key) || self.keys().iter().any(|(k, _)| *k == key)
+        self.variables.has(key) || self.has_itself(key) || self.below.as_ref().is_some_and(|below| below.has(key))
+    }
+
+    fn has_itself(&self, key: &str) -> bool {
+        self.keys().iter().any(|(k, _)| *k == key)
     }
 
     /// Where `key` stands; the header if it is absent.
@@ -103,7 +115,8 @@ impl<'a> Section<'a> {
         if let Some((name, value)) = self.variables.get(key) {
             return Some((Raw::Text(value.to_owned()), Place::variable(name)));
         }
-        let (found, value) = self.table?.iter().find(|(k, _)| k.get_ref().as_ref() == key)?;
+        let own = self.table.and_then(|table| table.iter().find(|(k, _)| k.get_ref().as_ref() == key));
+        let Some((found, value)) = own else { return self.below.as_ref()?.find(key) };
         let place = self.document.place(found.span().start, &self.place.below(key).key);
         Some((Raw::Toml(value.get_ref()), place))
     }
@@ -211,6 +224,9 @@ impl<'a> Section<'a> {
 
     /// A sub-table; also where only the environment has keys of it.
     pub fn table(&self, key: &str, problems: &mut Problems) -> Option<Section<'a>> {
+        if let Some(below) = self.below.as_ref().filter(|_| !self.has_itself(key)) {
+            return below.table(key, problems);
+        }
         let variables = self.variables.below(key);
         let found = self.table.and_then(|t| t.iter().find(|(k, _)| k.get_ref().as_ref() == key));
         let Some((name, value)) = found else {
@@ -219,12 +235,15 @@ impl<'a> Section<'a> {
                 document: self.document,
                 table: None,
                 variables,
+                below: None,
                 place: self.place.below(key),
             });
         };
         let place = self.document.place(name.span().start, &self.place.below(key).key);
         match value.get_ref() {
-            DeValue::Table(table) => Some(Section { document: self.document, table: Some(table), variables, place }),
+            DeValue::Table(table) => {
+                Some(Section { document: self.document, table: Some(table), variables, below: None, place })
+            }
             other => {
                 problems.add(&place, format!("must be a table, not {}", kind(other)));
                 None
@@ -234,6 +253,9 @@ impl<'a> Section<'a> {
 
     /// The tables of `[[key]]`, each named by its `name` or else its number, from 1.
     pub fn tables(&self, key: &str, problems: &mut Problems) -> Vec<Section<'a>> {
+        if let Some(below) = self.below.as_ref().filter(|_| !self.has_itself(key)) {
+            return below.tables(key, problems);
+        }
         let found = self.table.and_then(|t| t.iter().find(|(k, _)| k.get_ref().as_ref() == key));
         let Some((name, value)) = found else { return Vec::new() };
         let place = self.document.place(name.span().start, &self.place.below(key).key);
@@ -258,6 +280,7 @@ impl<'a> Section<'a> {
             document: self.document,
             table: Some(table),
             variables: Variables::default(),
+            below: None,
             place: list.clone(),
         };
         let name = section.word("name").or_else(|| section.word("is")).unwrap_or_else(|| format!("#{}", at + 1));

@@ -2,23 +2,81 @@
 //! for `rules` to say; this file knows keys and words.
 
 use super::place::{Placed, Problems, suggestion};
-use super::section::Section;
+use super::section::{Document, Section};
 use super::words;
 use crate::domain::spec::{FieldKind, FieldSpec, StateSpec, TargetSpec};
 use std::collections::BTreeSet;
 
-pub(super) const TARGET: [&str; 11] =
-    ["name", "get", "cost", "items", "key", "title", "fresh_for", "expires_after", "fields", "state", "volatile"];
+pub(super) const TARGET: [&str; 12] = [
+    "name",
+    "like",
+    "get",
+    "cost",
+    "items",
+    "key",
+    "title",
+    "fresh_for",
+    "expires_after",
+    "fields",
+    "state",
+    "volatile",
+];
 pub(super) const FIELD: [&str; 4] = ["path", "as", "when", "volatile"];
 pub(super) const STATE: [&str; 4] = ["is", "when", "until", "then"];
 
 /// Costs above this are mistakes.
 pub(super) const MOST_COST: u64 = 1_000_000;
 
-pub(super) fn read(section: &Section<'_>, problems: &mut Problems) -> Vec<Placed<Option<TargetSpec>>> {
+/// `patterns` are the recipe's: what its targets may be like.
+pub(super) fn read(
+    section: &Section<'_>,
+    patterns: &[Section<'_>],
+    problems: &mut Problems,
+) -> Vec<Placed<Option<TargetSpec>>> {
     let sections = section.tables("target", problems);
-    let read = |target: Section<'_>| Placed { value: read_one(&target, problems), place: target.place.clone() };
+    let read = |target: Section<'_>| {
+        let place = target.place.clone();
+        let value = liken(target, patterns, problems).and_then(|target| read_one(&target, problems));
+        Placed { value, place }
+    };
     sections.into_iter().map(read).collect()
+}
+
+/// A target that is `like` a pattern of the recipe has its keys wherever it says nothing itself.
+fn liken<'a>(target: Section<'a>, patterns: &[Section<'a>], p: &mut Problems) -> Option<Section<'a>> {
+    let Some(like) = target.text("like", p).value() else { return Some(target) };
+    let found = patterns.iter().find(|pattern| pattern.word("name").as_ref() == Some(&like));
+    let Some(pattern) = found else {
+        let known: Vec<String> = patterns.iter().filter_map(|pattern| pattern.word("name")).collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        p.add(&target.place_of("like"), format!("the recipe has no pattern {like:?}{}", suggestion(&like, &known)));
+        return None;
+    };
+    Some(target.over(pattern.clone()))
+}
+
+/// A recipe's patterns as targets, to be checked and tried: the path that a connection will give is made up.
+pub(super) fn read_patterns(section: &Section<'_>, p: &mut Problems) -> Vec<Placed<Option<TargetSpec>>> {
+    const PATH: &str = "get = \"/path/of/the/connection\"";
+    let document = Document::new(0, "", PATH);
+    let path = document.tables(PATH, &mut Problems::default());
+    let sections = patterns(section, p);
+    let read = |pattern: Section<'_>| {
+        let whole = pattern.has("get") || pattern.has("post");
+        let below = path.as_ref().filter(|_| !whole).map(|path| Section::root(&document, path.get_ref()));
+        let place = pattern.place.clone();
+        let pattern = match below {
+            Some(below) => pattern.over(below),
+            None => pattern,
+        };
+        Placed { value: read_one(&pattern, p), place }
+    };
+    sections.into_iter().map(read).collect()
+}
+
+/// The `[[pattern]]` tables of a recipe.
+pub(super) fn patterns<'a>(section: &Section<'a>, p: &mut Problems) -> Vec<Section<'a>> {
+    section.tables("pattern", p)
 }
 
 fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {

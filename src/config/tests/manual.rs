@@ -9,7 +9,7 @@ const MANUAL: &str = include_str!("../../recipes/README.md");
 fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
     let callers = crate::domain::ids::Caller::ALL.map(crate::domain::ids::Caller::word);
     vec![
-        ("The file itself", "SHARED", [&draft::SHARED[..], &["about", "fact"]].concat()),
+        ("The file itself", "SHARED", [&draft::SHARED[..], &["about", "pattern", "fact"]].concat()),
         ("credential", "known", draft::CREDENTIAL.to_vec()),
         ("[poll]", "POLL", draft::POLL.to_vec()),
         ("[[fact]]", "FACT", draft::FACT.to_vec()),

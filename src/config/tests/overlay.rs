@@ -110,7 +110,7 @@ fn a_recipe_is_held_to_the_same_rules() {
         said,
         "recipe r:2: name: unknown key; the nearest are: fact, rule, wait\n\
          recipe r:3: credential.env: is not for a recipe: where the secret lies is for the connection to say\n\
-         recipe r:4: intervall: unknown key; the nearest are: base_url, poll, target\n\
+         recipe r:4: intervall: unknown key; the nearest are: pattern, base_url, poll\n\
          recipe r:7: limit[day].requests: must be at least 1, not 0\n\
          recipe r:10: fact[#1].source: is missing: a fact has a text, a source and the date when it was read\n\
          recipe r:10: fact[#1].date: is missing: a fact has a text, a source and the date when it was read"
@@ -187,6 +187,43 @@ fn a_recipe_alone_needs_neither_secret_nor_address_nor_limit() {
     assert_eq!((spec.provider.as_str(), spec.limits.len(), spec.secret), ("mine", 0, SecretSource::None));
     let rule = "[[rule]]\nname = \"x\"\noutcome = \"limited\"\nbody = \"(\"\n";
     assert!(told(alone(rule).unwrap_err()).starts_with("recipe mine:1: rule[x]: "), "expressions are compiled");
+}
+
+const PATTERN: &str = "\n[[pattern]]\nname = \"zone\"\nitems = \"$\"\nkey = \"$.id\"\ntitle = \"$.name\"\n\
+                       [pattern.fields]\nlevel = { path = \"$.level\", as = \"number\" }\n";
+
+#[test]
+fn a_target_that_is_like_a_pattern_has_its_keys_where_it_is_silent() {
+    let recipe = RECIPE.to_owned() + PATTERN;
+    let read = |own: &str| {
+        let text = format!(
+            "[[connection]]\nname = \"yard\"\nrecipe = \"sprinkler\"\ncredential = {{ env = \"K\" }}\n\
+             [[connection.target]]\nname = \"front\"\nlike = \"zone\"\n{own}"
+        );
+        read_with(&text, &[], &[("sprinkler", &recipe)])
+    };
+    let yard = only(read("get = \"/zone/7\"\ntitle = \"$.label\"\n[[connection.target.state]]\nis = \"idle\"\n"));
+    let [front, controller] = yard.targets.as_slice() else { panic!("its own and the recipe's: {:?}", yard.targets) };
+    assert_eq!((front.name.as_str(), front.get.as_str(), controller.name.as_str()), ("front", "/zone/7", "controller"));
+    assert_eq!((front.key.as_str(), front.title.as_deref(), front.states.len()), ("$.id", Some("$.label"), 1));
+    assert_eq!(front.fields.len(), 1, "a table is the pattern's whole");
+    assert!(told(read("").unwrap_err()).contains("target[front]"), "the path is the connection's to say");
+    let other = read("get = \"/zone/7\"\n").unwrap();
+    assert_eq!(other.connections[0].targets[0].fields[0].name, "level");
+}
+
+#[test]
+fn patterns_are_checked_and_unknown_ones_are_told() {
+    let text = "[[connection]]\nname = \"yard\"\nrecipe = \"sprinkler\"\ncredential = { env = \"K\" }\n\
+                [[connection.target]]\nname = \"front\"\nlike = \"zon\"\nget = \"/zone/7\"\n";
+    let recipe = RECIPE.to_owned() + &PATTERN.replace("title", "titel");
+    let said = told(read_with(text, &[], &[("sprinkler", &recipe)]).unwrap_err());
+    let mut lines = said.lines();
+    let like =
+        "larder.toml:7: connection[yard].target[front].like: the recipe has no pattern \"zon\"; did you mean `zone`?";
+    assert_eq!(lines.next(), Some(like), "{said}");
+    assert!(lines.next().is_some_and(|line| line.contains("pattern[zone].titel: unknown key; did you mean `title`?")));
+    assert!(wrong_below("[[connection.target]]\nname = \"t\"\nlike = \"x\"\n").contains("the recipe has no pattern"));
 }
 
 #[test]

@@ -1,0 +1,61 @@
+//! Every recipe of this binary, tried on answers of its provider: what is read of a good one, what is made of each refusal. The
+//! path is that of `larder recipes test`; the answers are data, in `fixtures`.
+
+mod cover;
+mod fixture;
+mod planted;
+
+use fixture::Fixture;
+use larder::config::{Recipe, Recipes, recipe_alone};
+use larder::domain::spec::ConnectionSpec;
+use std::collections::BTreeSet;
+
+/// The recipes of this binary with what they say, by name.
+fn all() -> Vec<(Recipe, ConnectionSpec)> {
+    let recipes = Recipes::embedded();
+    let one = |name: &str| {
+        let recipe = recipes.get(name).expect("its own name").expect("text");
+        let spec = recipe_alone(&recipe).unwrap_or_else(|errors| {
+            panic!("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+        });
+        (recipe, spec)
+    };
+    recipes.names().map(one).collect()
+}
+
+#[track_caller]
+fn holds(violations: Vec<String>) {
+    assert!(violations.is_empty(), "\n{}\n", violations.join("\n"));
+}
+
+/// Issue 3, paragraph 1: each answer becomes what its fixture says, by the rule and with the wait that it says.
+#[test]
+fn every_answer_becomes_what_its_provider_means() {
+    let tried = all().into_iter().flat_map(|(recipe, spec)| {
+        let fixture = Fixture::of(&recipe.name);
+        fixture.answers.iter().flat_map(|answer| answer.check(&spec)).collect::<Vec<_>>()
+    });
+    holds(tried.collect());
+}
+
+/// A recipe that declares a form which no answer shows, or an answer's shape that nobody has tried, is only a claim.
+#[test]
+fn every_form_that_a_recipe_declares_is_shown_by_an_answer() {
+    holds(
+        all().iter().flat_map(|(recipe, spec)| cover::violations(recipe, spec, &Fixture::of(&recipe.name))).collect(),
+    );
+}
+
+#[test]
+fn every_recipe_says_who_says_so() {
+    holds(all().iter().flat_map(|(recipe, _)| cover::unsourced(recipe)).collect());
+}
+
+#[test]
+fn every_fixture_belongs_to_a_recipe() {
+    let names: BTreeSet<String> = all().into_iter().map(|(recipe, _)| recipe.name).collect();
+    let files = std::fs::read_dir(fixture::folder()).expect("fixtures").map(|entry| entry.expect("an entry").path());
+    let stems = files.map(|file| file.file_stem().expect("a name").to_string_lossy().into_owned());
+    let strays: Vec<String> = stems.filter(|stem| !names.contains(stem)).collect();
+    assert!(strays.is_empty(), "fixtures without a recipe: {strays:?}");
+}
