@@ -51,6 +51,7 @@ async fn one(store: &Store, life: Life) {
             status: Some(200),
             rule: "data".into(),
             said: None,
+            cost: None,
         };
         let resolve = Some((CREDENTIAL, permit.id(), resolution));
         let commit = Commit {

@@ -39,6 +39,7 @@ fn spec() -> TargetSpec {
     TargetSpec {
         name: shared::target_name(0).as_str().into(),
         get: "/tasks".into(),
+        send: larder::domain::send::SendSpec::default(),
         cost: 1,
         items: "$.data[*]".into(),
         key: "$.id".into(),
@@ -104,6 +105,7 @@ async fn settle(store: &Store, extractor: &Extractor, key: &TargetKey, id: Charg
         status: Some(200),
         rule: "data".into(),
         said: None,
+        cost: None,
     };
     let resolve = Some((CREDENTIAL, id, resolution));
     let (events, lane) = match found.changed {
@@ -167,6 +169,7 @@ fn connection_spec() -> ConnectionSpec {
         rules: Vec::new(),
         waits: WaitSpec::default(),
         network: NetworkSpec::default(),
+        time_zone: "UTC".to_owned(),
         refresh_min_age: Span::ZERO,
     }
 }

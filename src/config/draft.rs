@@ -12,7 +12,7 @@ use crate::domain::time::Span;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-pub(super) const SHARED: [&str; 16] = [
+pub(super) const SHARED: [&str; 17] = [
     "provider",
     "base_url",
     "credential",
@@ -25,6 +25,7 @@ pub(super) const SHARED: [&str; 16] = [
     "waits",
     "wait",
     "refresh_min_age",
+    "time_zone",
     "connect_timeout",
     "read_timeout",
     "request_timeout",
@@ -58,6 +59,7 @@ pub(super) struct Draft {
     pub rules: Vec<Placed<Option<RuleSpec>>>,
     pub waits: WaitsDraft,
     pub refresh_min_age: Slot<Span>,
+    pub time_zone: Slot<String>,
     pub connect_timeout: Slot<Span>,
     pub read_timeout: Slot<Span>,
     pub request_timeout: Slot<Span>,
@@ -108,6 +110,7 @@ impl Draft {
             rules: rules::read_rules(section, p),
             waits: waits::read(section, p),
             refresh_min_age: section.span_or_zero("refresh_min_age", p),
+            time_zone: section.parsed("time_zone", p, words::time_zone),
             connect_timeout: section.span("connect_timeout", p),
             read_timeout: section.span("read_timeout", p),
             request_timeout: section.span("request_timeout", p),
@@ -136,6 +139,7 @@ impl Draft {
             rules: overlay(self.rules, recipe.rules, |rule| rule.name.clone()),
             waits: self.waits.over(recipe.waits),
             refresh_min_age: self.refresh_min_age.or(recipe.refresh_min_age),
+            time_zone: self.time_zone.or(recipe.time_zone),
             connect_timeout: self.connect_timeout.or(recipe.connect_timeout),
             read_timeout: self.read_timeout.or(recipe.read_timeout),
             request_timeout: self.request_timeout.or(recipe.request_timeout),

@@ -7,6 +7,7 @@ use super::rules::CommandDraft;
 use super::waits::WaitsDraft;
 use super::{Expressions, limits};
 use crate::domain::ids::{Caller, ConnectionKey};
+use crate::domain::send::SendSpec;
 use crate::domain::spec::{
     Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, SecretSource, TargetSpec, WaitSpec,
 };
@@ -57,6 +58,7 @@ pub(super) fn finish(
         rules,
         waits,
         network,
+        time_zone: draft.time_zone.unwrap_or("UTC".to_owned()),
         refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
     };
     let places = Places { targets: target_places, commands: command_places, rules: rule_places, at };
@@ -146,13 +148,13 @@ fn check_refreshes(commands: &[CommandDraft], targets: &[TargetSpec], p: &mut Pr
 
 fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressions, p: &mut Problems) {
     for (target, place) in spec.targets.iter().zip(&places.targets) {
-        check_no_literal_key(&spec.carrier, &target.get, place, p);
+        check_no_literal_key(&spec.carrier, &target.get, &target.send, place, p);
         for limit in spec.limits.iter().filter(|_| spec.poll.enabled) {
             limits::never_fits(limit, Caller::Poller, target.cost, "a poll", place, p);
         }
     }
     for (command, place) in spec.commands.iter().zip(&places.commands) {
-        check_no_literal_key(&spec.carrier, &command.path, place, p);
+        check_no_literal_key(&spec.carrier, &command.path, &command.send, place, p);
         for limit in &spec.limits {
             limits::never_fits(limit, Caller::Command, command.cost, "the command", place, p);
         }
@@ -168,12 +170,23 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
     }
 }
 
-/// `get = "/status?api_key=..."` would put the secret into a file, and into the ledger's endpoint.
-fn check_no_literal_key(carrier: &Carrier, path: &str, at: &Place, p: &mut Problems) {
-    let Carrier::Query { name } = carrier else { return };
-    let query = path.split_once('?').map_or("", |(_, query)| query);
-    if query.split('&').any(|pair| pair.split('=').next() == Some(name)) {
-        p.add(at, format!("has {name} in its path; the credential is added when the request is sent, take it out"));
+/// `get = "/status?api_key=..."` would put the secret into a file, and into the ledger's endpoint; a header of the same name would
+/// be sent beside the credential's own.
+fn check_no_literal_key(carrier: &Carrier, path: &str, send: &SendSpec, at: &Place, p: &mut Problems) {
+    match carrier {
+        Carrier::Query { name } => {
+            let query = path.split_once('?').map_or("", |(_, query)| query);
+            if query.split('&').any(|pair| pair.split('=').next() == Some(name)) {
+                p.add(
+                    at,
+                    format!("has {name} in its path; the credential is added when the request is sent, take it out"),
+                );
+            }
+        }
+        Carrier::Header { name, .. } if send.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)) => {
+            p.add(at, format!("sets {name}; the credential is added when the request is sent, take it out"));
+        }
+        _ => (),
     }
 }
 

@@ -12,6 +12,7 @@ mod place;
 mod recipe;
 mod rules;
 mod section;
+mod send;
 mod server;
 mod targets;
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! `[[connection.command]]` and `[[connection.rule]]`. Knows keys and words; what a rule does with an
 //! answer is for `crate::rules::classify`.
 
-use super::place::{Place, Placed, Problems, Slot, suggestion};
+use super::place::{Place, Placed, Problems, suggestion};
 use super::section::Section;
 use super::targets::MOST_COST;
-use super::words;
+use super::{send, words};
 use crate::domain::outcome::{Outcome, Reach};
 use crate::domain::spec::{CommandSpec, Retry, RuleSpec};
+use crate::rules::asking::Asker;
 
-pub(super) const COMMAND: [&str; 6] = ["name", "get", "post", "cost", "then_refresh", "retry"];
+pub(super) const COMMAND: [&str; 10] =
+    ["name", "get", "post", "body", "content_type", "headers", "cost", "cost_from", "then_refresh", "retry"];
 pub(super) const RULE: [&str; 7] = ["name", "outcome", "status", "header", "body", "json", "hold"];
 pub(super) const RULE_HEADER: [&str; 2] = ["name", "matches"];
 
@@ -45,21 +47,10 @@ fn read_command(section: &Section<'_>, p: &mut Problems) -> Option<CommandDraft>
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
     let then_refresh = section.parsed("then_refresh", p, words::name).value();
     let retry = section.parsed("retry", p, read_retry).unwrap_or(Retry::Never);
-    let (method, path) = match (section.parsed("get", p, template), section.parsed("post", p, template)) {
-        (Slot::Absent, Slot::Absent) => {
-            p.add(at, "has neither `get` nor `post`: the path to ask, with parameters in braces");
-            return None;
-        }
-        (get, Slot::Absent) => ("GET", get.value()),
-        (Slot::Absent, post) => ("POST", post.value()),
-        _ => {
-            p.add(at, "has both `get` and `post`; a command is one request");
-            return None;
-        }
-    };
     let then_refresh_at = section.place_of("then_refresh");
     let then_refresh = then_refresh.map(|name| name.as_str().into());
-    let spec = CommandSpec { name: name?, method, path: path?, cost, then_refresh, retry };
+    let (path, send) = send::read(section, Asker::Command, p)?;
+    let spec = CommandSpec { name: name?, path, send, cost, then_refresh, retry };
     Some(CommandDraft { spec, then_refresh_at })
 }
 
@@ -69,23 +60,6 @@ fn read_retry(text: &str) -> Result<Retry, String> {
         "idempotent" => Ok(Retry::Idempotent),
         _ => Err(format!("{text:?} is unknown{}", suggestion(text, &["never", "idempotent"]))),
     }
-}
-
-/// A request path with `{parameter}`s. They stand in the query or in a segment, never in front of the first `/`.
-fn template(text: &str) -> Result<String, String> {
-    words::request_path(text)?;
-    let mut rest = text;
-    while let Some(at) = rest.find(['{', '}']) {
-        let parameter = rest[at..].strip_prefix('{').and_then(|inner| inner.split_once('}'));
-        let Some((name, after)) = parameter else {
-            return Err("has a brace without its partner; parameters are written {like_this}".to_owned());
-        };
-        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') {
-            return Err(format!("{{{name}}} is not a parameter's name; use a-z, 0-9 and _"));
-        }
-        rest = after;
-    }
-    Ok(text.to_owned())
 }
 
 pub(super) fn read_rules(section: &Section<'_>, p: &mut Problems) -> Vec<Placed<Option<RuleSpec>>> {

@@ -213,6 +213,16 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// A text as it is, or a table or list as JSON. `None` where the key is absent, or holds neither (told).
+    pub fn json(&self, key: &str, p: &mut Problems) -> Option<serde_json::Value> {
+        let read = self.read(key, p, |raw| match raw {
+            Raw::Text(text) => Ok(text.into()),
+            Raw::Toml(value @ (DeValue::String(_) | DeValue::Table(_) | DeValue::Array(_))) => json_of(value),
+            Raw::Toml(other) => Err(format!("must be a text or a table, not {}", kind(other))),
+        });
+        read.value()
+    }
+
     /// What stands under `key` without a look at it: a text or a date, else `None`.
     pub fn word(&self, key: &str) -> Option<String> {
         match self.find(key)? {
@@ -311,6 +321,34 @@ fn text_of(value: &DeValue<'_>) -> Result<String, String> {
         DeValue::String(text) => Ok(text.clone().into_owned()),
         other => Err(format!("must be a list of texts; it has {} inside", kind(other))),
     }
+}
+
+/// TOML as JSON; dates become texts. What JSON cannot say is an error.
+fn json_of(value: &DeValue<'_>) -> Result<serde_json::Value, String> {
+    use serde_json::Value;
+    let no_number = |text: &str| format!("has the number {text}, which JSON cannot carry");
+    Ok(match value {
+        DeValue::String(text) => Value::String(text.clone().into_owned()),
+        DeValue::Integer(n) => {
+            i64::from_str_radix(n.as_str(), n.radix()).map(Value::from).map_err(|_| no_number(n.as_str()))?
+        }
+        DeValue::Float(f) => {
+            let number = f.as_str().parse().ok().and_then(serde_json::Number::from_f64);
+            Value::Number(number.ok_or_else(|| no_number(f.as_str()))?)
+        }
+        DeValue::Boolean(flag) => Value::Bool(*flag),
+        DeValue::Datetime(date) => Value::String(date.to_string()),
+        DeValue::Array(list) => Value::Array(list.iter().map(|v| json_of(v.get_ref())).collect::<Result<_, _>>()?),
+        DeValue::Table(table) => {
+            // In the order of the file: the table itself is sorted.
+            let mut keys: Vec<_> = table.iter().collect();
+            keys.sort_by_key(|(key, _)| key.span().start);
+            let member = |(key, v): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
+                Ok((AsRef::<str>::as_ref(key.get_ref()).to_owned(), json_of(v.get_ref())?))
+            };
+            Value::Object(keys.into_iter().map(|(key, v)| member((key, v))).collect::<Result<_, String>>()?)
+        }
+    })
 }
 
 /// What a value is, in words.

@@ -3,15 +3,21 @@
 
 use super::place::{Placed, Problems, suggestion};
 use super::section::{Document, Section};
-use super::words;
+use super::{send, words};
 use crate::domain::spec::{FieldKind, FieldSpec, StateSpec, TargetSpec};
+use crate::rules::asking::Asker;
 use std::collections::BTreeSet;
 
-pub(super) const TARGET: [&str; 12] = [
+pub(super) const TARGET: [&str; 17] = [
     "name",
     "like",
     "get",
+    "post",
+    "body",
+    "content_type",
+    "headers",
     "cost",
+    "cost_from",
     "items",
     "key",
     "title",
@@ -83,8 +89,7 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     section.only(&TARGET, &[], p);
     let at = &section.place;
     let name = section.parsed("name", p, words::name).required(at, "name", "how the target is called", p);
-    let get = section.parsed("get", p, words::request_path);
-    let get = get.required(at, "get", "the path to ask; targets fed by scans are not supported by this version", p);
+    let sent = send::read(section, Asker::Target, p);
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
     let items = section.text("items", p).required(at, "items", "the JSONPath of the items, such as \"$.zones[*]\"", p);
     let key = section.text("key", p).required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p);
@@ -100,8 +105,9 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     let fields = read_fields(section, p);
     let states = read_states(section, fields.as_deref().unwrap_or_default(), p);
     let fields = fields?;
-    let (name, get, items, key, states) = (name?.as_str().into(), get?, items?, key?, states?);
-    Some(TargetSpec { name, get, cost, items, key, title, fresh_for, expires_after, fields, states, volatile })
+    let (get, send) = sent?;
+    let (name, items, key, states) = (name?.as_str().into(), items?, key?, states?);
+    Some(TargetSpec { name, get, send, cost, items, key, title, fresh_for, expires_after, fields, states, volatile })
 }
 
 /// `[connection.target.fields]`, in the order of the file.

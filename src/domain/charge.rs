@@ -41,4 +41,15 @@ pub struct Resolution {
     pub status: Option<u16>,
     pub rule: String,
     pub said: Option<String>,
+    /// What the answer says the request cost. More than was reserved counts from the arrival on; less gives nothing back, for
+    /// the provider may have counted what was asked first. Written down as the charge's cost.
+    pub cost: Option<u32>,
+}
+
+impl Charge {
+    /// The charge with its end, and with the cost that is known now.
+    pub fn resolved(self, resolution: Resolution) -> Charge {
+        let cost = self.cost.max(resolution.cost.unwrap_or(0));
+        Charge { cost, resolution: Some(Resolution { cost: None, ..resolution }), ..self }
+    }
 }

@@ -3,6 +3,7 @@
 use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
 use super::outcome::{Outcome, Reach};
+use super::send::SendSpec;
 use super::time::Span;
 use super::wait::WaitSource;
 
@@ -70,6 +71,8 @@ pub struct ConnectionSpec {
     pub rules: Vec<RuleSpec>,
     pub waits: WaitSpec,
     pub network: NetworkSpec,
+    /// Where the provider's days begin, for `{today}` and for times without an offset. A name of the IANA database.
+    pub time_zone: String,
     /// A refresh by hand or after a command asks the provider only if the answer is at least this old (I2).
     pub refresh_min_age: Span,
 }
@@ -113,8 +116,9 @@ pub struct PollSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetSpec {
     pub name: TargetName,
-    /// Path and query below `base_url`.
+    /// Path and query below `base_url`, a template: asked with the method of `send`.
     pub get: String,
+    pub send: SendSpec,
     /// Units of the limits that one request takes.
     pub cost: u32,
     /// RFC 9535; each node is an item.
@@ -138,7 +142,8 @@ impl TargetSpec {
     }
 }
 
-/// The endpoint of a request line: its path without query and fragment.
+/// The endpoint of a request line: its path without query and fragment. Of a template it is the template's own: `/day/{today}` is
+/// one endpoint, whatever the day, so that a limit by endpoint counts all days together.
 pub fn endpoint_of(path_and_query: &str) -> Endpoint {
     let end = path_and_query.find(['?', '#']).unwrap_or(path_and_query.len());
     Endpoint(path_and_query[..end].to_owned())
@@ -217,10 +222,9 @@ pub enum Retry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommandSpec {
     pub name: String,
-    /// `GET` or `POST`.
-    pub method: &'static str,
     /// Template: `{name}` is replaced by the percent-encoded parameter.
     pub path: String,
+    pub send: SendSpec,
     pub cost: u32,
     pub then_refresh: Option<TargetName>,
     pub retry: Retry,

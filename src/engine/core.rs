@@ -9,13 +9,14 @@ use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
 use crate::domain::time::{Span, Stamp, Steady};
+use crate::rules::asking::CostFrom;
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
 use crate::rules::{plan, schedule};
 use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinSet;
@@ -65,6 +66,9 @@ pub struct Target {
     pub key: TargetKey,
     pub spec: TargetSpec,
     pub extractor: Extractor,
+    pub cost_from: Option<CostFrom>,
+    /// The most that an answer said its request cost; 0 before the first.
+    pub learned_cost: AtomicU32,
     /// One request for a target at a time; followers find the leader's answer on the shelf.
     pub flight: tokio::sync::Mutex<()>,
 }
@@ -175,6 +179,16 @@ impl Core {
         }
         self.last_mark.store(now.0, Ordering::Relaxed);
         Some(Write::Mark(self.clock.mark()))
+    }
+}
+
+impl Target {
+    /// What the next request takes: as declared, or as much as the provider ever named since.
+    pub fn cost(&self) -> u32 {
+        self.spec.cost.max(self.learned_cost.load(Ordering::Relaxed))
+    }
+    pub fn learn_cost(&self, cost: Option<u32>) {
+        self.learned_cost.fetch_max(cost.unwrap_or(0), Ordering::Relaxed);
     }
 }
 

@@ -13,7 +13,9 @@ use crate::domain::job::{Job, JobRefresh, JobState};
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{CommandSpec, Retry};
 use crate::domain::time::{Now, Span, Steady};
+use crate::rules::asking::{self, Asker, CostFrom, Outgoing};
 use crate::rules::budget::Refusal;
+use crate::rules::template::When;
 use crate::store::{Commit, Lane, Write};
 use crate::upstream::Request;
 use std::collections::BTreeMap;
@@ -26,47 +28,17 @@ const NEWS: Span = Span::from_secs(5);
 /// Sendings of an idempotent command, altogether.
 const MAX_SENDINGS: u32 = 3;
 
-/// The placeholders of a command's template, each once, in order.
-pub fn placeholders(template: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut rest = template;
-    while let Some((_, after)) = rest.split_once('{') {
-        let Some((name, tail)) = after.split_once('}') else { break };
-        if !names.iter().any(|n| n == name) {
-            names.push(name.to_owned());
-        }
-        rest = tail;
-    }
-    names
-}
-
-/// The template with its parameters, percent-encoded (RFC 3986 section 2.3). The error is a sentence.
-pub fn fill(command: &CommandSpec, parameters: &BTreeMap<String, String>) -> Result<String, String> {
-    let names = placeholders(&command.path);
-    if let Some(extra) = parameters.keys().find(|k| !names.contains(k)) {
-        return Err(format!("{} has no parameter \"{extra}\"; it takes: {}", command.name, names.join(", ")));
-    }
-    let mut path = command.path.clone();
-    for name in names {
-        let value = parameters.get(&name).filter(|v| !v.is_empty() && v.len() <= 200);
-        let Some(value) = value else {
-            return Err(format!("{} needs the parameter \"{name}\" (1 to 200 characters)", command.name));
-        };
-        path = path.replace(&format!("{{{name}}}"), &encoded(value));
-    }
-    Ok(path)
-}
-
-fn encoded(value: &str) -> String {
-    let unreserved = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
-    value.bytes().fold(String::new(), |mut out, b| {
-        if unreserved(b) {
-            out.push(char::from(b));
-        } else {
-            out.push_str(&format!("%{b:02X}"));
-        }
-        out
-    })
+/// The request of a command with its parameters, at this moment. The error is a sentence.
+pub fn fill(
+    core: &Core,
+    conn: &Conn,
+    command: &CommandSpec,
+    parameters: &BTreeMap<String, String>,
+) -> Result<Request, String> {
+    let when = When::new(core.clock.now().wall(), &conn.spec.time_zone);
+    let out = asking::outgoing(&command.path, &command.send, Asker::Command, &when, parameters);
+    let Outgoing { method, location, headers, body } = out.map_err(|why| format!("{} {why}", command.name))?;
+    Ok(Request { connection: conn.spec.key.clone(), method, location, headers, body })
 }
 
 /// Settles what a crash left behind, and takes up what was only queued.
@@ -99,13 +71,13 @@ pub fn start(core: &Arc<Core>, conn: Arc<Conn>, job: Job) {
 
 async fn run(core: &Core, conn: &Conn, mut job: Job) {
     let Some(command) = conn.spec.commands.iter().find(|c| c.name == job.command) else { return };
-    let location = match fill(command, &job.parameters) {
-        Ok(location) => location,
+    let request = match fill(core, conn, command, &job.parameters) {
+        Ok(request) => request,
         Err(sentence) => return finish(core, job, JobState::Failed, &sentence).await,
     };
     let mut sendings = 0;
     loop {
-        match send_once(core, conn, command, &location, job).await {
+        match send_once(core, conn, command, &request, job).await {
             Attempt::Final(finished) => {
                 if finished.state == JobState::Done {
                     then_refresh(core, conn, command, finished).await;
@@ -135,19 +107,13 @@ enum Attempt {
     Stopped,
 }
 
-async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &str, job: Job) -> Attempt {
+async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Request, job: Job) -> Attempt {
     let asking = Asking { caller: Caller::Command, target: None, endpoint: command.endpoint(), cost: command.cost };
     let (job, permit) = match wait_for_permit(core, conn, &asking, job).await {
         Ok(admitted) => admitted,
         Err(attempt) => return attempt,
     };
-    let request = Request {
-        connection: conn.spec.key.clone(),
-        method: command.method,
-        location: location.to_owned(),
-        headers: Vec::new(),
-    };
-    let mut exchanged = match exchange(core, conn, &asking, permit, request).await {
+    let mut exchanged = match exchange(core, conn, &asking, permit, request.clone()).await {
         Ok(exchanged) => exchanged,
         Err(stopped) => {
             let words = format!("the provider redirected it, and the next hop was not funded: {}", why(core, &stopped));
@@ -156,6 +122,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &s
     };
     let reply = std::mem::replace(&mut exchanged.reply, super::fetch::learn::placeholder());
     let (reply, mut verdict, body) = classify(core, conn, reply, false);
+    exchanged.cost = body.as_ref().and_then(|body| cost_from(command)?.read(body));
     verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
@@ -182,6 +149,11 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, location: &s
     }
     *state = after.state;
     if again { Attempt::Again(job) } else { Attempt::Final(job) }
+}
+
+/// Read at start without a complaint, so that it is a path.
+fn cost_from(command: &CommandSpec) -> Option<CostFrom> {
+    CostFrom::parse(command.send.cost_from.as_deref()?).ok()
 }
 
 /// What the provider says to a command that it accepted: people want to read it.
@@ -252,6 +224,7 @@ pub fn why(core: &Core, stopped: &Stopped) -> String {
         }
         Stopped::Refused(Refusal::NeverFits { limit }) => format!("limit \"{limit}\" can never fund it"),
         Stopped::Paused => "the connection is paused".to_owned(),
+        Stopped::Unaskable(why) => format!("the request {why}"),
         Stopped::Store(e) => e.to_string(),
     }
 }
@@ -352,29 +325,17 @@ pub fn job_event(job: &Job, now: &Now) -> NewEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::send::SendSpec;
 
     fn command(path: &str) -> CommandSpec {
         CommandSpec {
             name: "run-zone".into(),
-            method: "GET",
             path: path.into(),
+            send: SendSpec::default(),
             cost: 1,
             then_refresh: None,
             retry: Retry::Never,
         }
-    }
-
-    #[test]
-    fn a_template_takes_its_parameters_encoded_and_nothing_else() {
-        let run = command("/set?relay={item}&s={seconds}&again={item}");
-        let given = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        assert_eq!(placeholders(&run.path), ["item", "seconds"]);
-        let filled = fill(&run, &given(&[("item", "3&api_key=x"), ("seconds", "60")]));
-        assert_eq!(filled.as_deref(), Ok("/set?relay=3%26api_key%3Dx&s=60&again=3%26api_key%3Dx"));
-        assert!(fill(&run, &given(&[("item", "3")])).is_err_and(|e| e.contains("seconds")));
-        assert!(
-            fill(&run, &given(&[("item", "3"), ("seconds", "1"), ("zone", "2")])).is_err_and(|e| e.contains("zone"))
-        );
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{ConnectionSpec, TargetSpec};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
+use crate::rules::asking::CostFrom;
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
 use crate::rules::schedule;
@@ -32,9 +33,13 @@ use crate::upstream::Door;
 use core::{Conn, Core, Seams, Target};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// Requests in flight get this long at a stop.
 const STOP_PATIENCE: Span = Span::from_secs(5);
+
+/// Of so many charges of a connection the dearest is remembered over a restart.
+const PRICES: usize = 200;
 
 /// What the engine is built from.
 pub struct Parts {
@@ -123,7 +128,7 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
         let mut conn = Conn {
             credential,
             classifier: Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?,
-            targets: spec.targets.iter().map(|t| target(spec, t)).collect::<Result<_, _>>()?,
+            targets: spec.targets.iter().map(|t| target(parts, spec, t)).collect::<Result<_, _>>()?,
             budget_targets,
             limits,
             state: tokio::sync::Mutex::new(state),
@@ -140,13 +145,23 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
     Ok((conns, firsts))
 }
 
-fn target(spec: &ConnectionSpec, target: &TargetSpec) -> Result<Arc<Target>, String> {
+fn target(parts: &Parts, spec: &ConnectionSpec, target: &TargetSpec) -> Result<Arc<Target>, String> {
+    let cost_from = target.send.cost_from.as_deref().map(CostFrom::parse).transpose()?;
+    let learned_cost = cost_from.as_ref().map_or(Ok(0), |_| dearest(&parts.store, spec, target))?;
     Ok(Arc::new(Target {
+        cost_from,
+        learned_cost: AtomicU32::new(learned_cost),
         key: TargetKey { connection: spec.key.clone(), target: target.name.clone() },
         extractor: Extractor::compile(target).map_err(|e| e.join("; "))?,
         spec: target.clone(),
         flight: tokio::sync::Mutex::new(()),
     }))
+}
+
+/// The most that the target's requests cost lately: a restart forgets no price.
+fn dearest(store: &Store, spec: &ConnectionSpec, target: &TargetSpec) -> Result<u32, String> {
+    let newest = store.charges(&spec.key, None, PRICES).map_err(|e| e.to_string())?;
+    Ok(newest.iter().filter(|c| c.target.as_ref() == Some(&target.name)).map(|c| c.cost).max().unwrap_or(0))
 }
 
 fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, String> {
@@ -223,6 +238,7 @@ async fn lost(core: &Core, charge: Charge) {
         status: None,
         rule: "the appliance stopped before the answer; the provider may have counted it".to_owned(),
         said: None,
+        cost: None,
     };
     let resolve = Some((charge.credential, charge.id, resolution));
     let settled = Commit { resolve, ..commit(Vec::new(), Vec::new()) };

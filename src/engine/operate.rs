@@ -73,7 +73,9 @@ impl Appliance {
         match stopped {
             Stopped::Refused(Refusal::NotUntil { at, .. }) if *at != Steady::MAX => self.not_before(*at, sentence),
             Stopped::Refused(Refusal::Held(hold)) => self.not_before(hold.until, sentence),
-            Stopped::Refused(_) | Stopped::Paused => Denied::NotYet { sentence, not_before: None, retry_after_s: None },
+            Stopped::Refused(_) | Stopped::Paused | Stopped::Unaskable(_) => {
+                Denied::NotYet { sentence, not_before: None, retry_after_s: None }
+            }
             Stopped::Store(e) => Denied::Unavailable(e.to_string()),
         }
     }
@@ -91,7 +93,7 @@ impl Appliance {
         let Some(command) = conn.spec.commands.iter().find(|c| c.name == name) else {
             return Err(Denied::NotFound(format!("{} has no command \"{name}\"", key.connection)));
         };
-        jobs::fill(command, &parameters).map_err(Denied::Invalid)?;
+        jobs::fill(&self.core, &conn, command, &parameters).map_err(Denied::Invalid)?;
         self.refuse_while_paused(&conn).await?;
         let now = self.now();
         let job = Job {

@@ -108,7 +108,7 @@ enum Polled {
 /// Asks once the budget lets it, behind those who waited longer for the same budget.
 async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round) -> Polled {
     let Some(turns) = core.turns(conn.credential) else { return Polled::Over };
-    let turn = turns.enter(conn.ask(Caller::Poller, target.spec.endpoint(), target.spec.cost));
+    let turn = turns.enter(conn.ask(Caller::Poller, target.spec.endpoint(), target.cost()));
     let mut ear = turns.ear();
     loop {
         ear.listen();
@@ -122,6 +122,7 @@ async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round) -> P
                 Err(Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
                     return Polled::Trouble(format!("limit \"{limit}\" can never fund {}", target.key));
                 }
+                Err(Stopped::Unaskable(why)) => return Polled::Trouble(why),
                 Err(Stopped::Store(e)) => return Polled::Trouble(e.to_string()),
             },
         };

@@ -134,7 +134,7 @@ fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {
         Retry::Never => "never",
         Retry::Idempotent => "idempotent",
     };
-    CommandView { name: spec.name.clone(), parameters: super::jobs::placeholders(&spec.path), retry }
+    CommandView { name: spec.name.clone(), parameters: crate::rules::asking::parameters(&spec.path, &spec.send), retry }
 }
 
 /// When the poller will ask next, as far as is known now.

@@ -1,5 +1,6 @@
 //! Pure decisions. `now` is an argument; no I/O, no async, no clock.
 
+pub mod asking;
 pub mod breaker;
 pub mod budget;
 pub mod calendar;
@@ -10,4 +11,5 @@ pub mod hold;
 pub mod plan;
 pub mod reconcile;
 pub mod schedule;
+pub mod template;
 pub mod trial;

@@ -135,6 +135,7 @@ mod tests {
         let one = |i: usize| TargetSpec {
             name: TargetName(format!("t{i}")),
             get: format!("/tasks?job={i}"),
+            send: crate::domain::send::SendSpec::default(),
             cost: 1,
             items: "$[*]".into(),
             key: "$.id".into(),

@@ -133,6 +133,7 @@ fn lost(charge: &Charge) -> Resolution {
         status: None,
         rule: "the appliance stopped before the answer; the provider may have counted it".to_owned(),
         said: None,
+        cost: None,
     }
 }
 
@@ -145,6 +146,7 @@ pub(super) fn unsent(charge: &Charge, rule: &str) -> Resolution {
         status: None,
         rule: rule.to_owned(),
         said: None,
+        cost: None,
     }
 }
 
@@ -157,11 +159,11 @@ pub(super) fn longer(a: Option<Hold>, b: Option<Hold>) -> Option<Hold> {
 }
 
 /// The row of a charge with its resolution; `None` if it has one already: the first word stands.
-pub(super) fn resolved(mut charge: Charge, resolution: &Resolution) -> Result<Option<Row>, StoreError> {
+pub(super) fn resolved(charge: Charge, resolution: &Resolution) -> Result<Option<Row>, StoreError> {
     if charge.resolution.is_some() {
         return Ok(None);
     }
-    charge.resolution = Some(resolution.clone());
+    let charge = charge.resolved(resolution.clone());
     let record = records::charge(&charge).map_err(|d| sentences::unwritable(Table::Charges, &d))?;
     Ok(Some(Row::put(Table::Charges, tables::number(charge.id.0), record)))
 }

@@ -109,7 +109,9 @@ impl HttpDoor {
         let client = if url.scheme() == "https" { self.tls.as_ref().ok_or_else(no_tls)? } else { &self.plain };
         let mut prepared = reqwest::Request::new(method, url);
         *prepared.headers_mut() = route.headers(&request.headers);
-        if prepared.method() != Method::GET {
+        if !request.body.is_empty() {
+            *prepared.body_mut() = Some(request.body.clone().into());
+        } else if prepared.method() != Method::GET {
             // Said aloud (RFC 9110 section 8.6): some servers answer 411 to a POST that does not say that it is empty.
             prepared.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }

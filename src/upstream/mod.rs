@@ -23,6 +23,8 @@ pub struct Request {
     /// Below the base URL (`/status?x=1`), or a same-host absolute URL (a redirect).
     pub location: String,
     pub headers: Vec<(String, String)>,
+    /// Sent with its length; empty: none.
+    pub body: Vec<u8>,
 }
 
 /// The one door to the network. The simulator has its own.

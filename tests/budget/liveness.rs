@@ -38,7 +38,7 @@ fn request(caller: Caller, cost: u32) -> Request {
 
 fn answered(at: Stamp) -> Resolution {
     let (settlement, outcome) = (Settlement::Posted, Outcome::Data);
-    Resolution { at, settlement, outcome, status: Some(200), rule: String::new(), said: None }
+    Resolution { at, settlement, outcome, status: Some(200), rule: String::new(), said: None, cost: None }
 }
 
 /// Asks without pause for `until`, answered after `latency`. Units that it got.

@@ -240,7 +240,7 @@ mistakes! {
     a_request_that_leaves_the_flight_at_once: LeavesAtOnce, trace::traces(trace::concurrent(), 1..=1), "never over", {
         fn at_once(charge: &Charge) -> Option<Resolution> {
             let (at, settlement, outcome) = (charge.reserved_at, Settlement::Posted, Outcome::Data);
-            Some(Resolution { at, settlement, outcome, status: None, rule: String::new(), said: None })
+            Some(Resolution { at, settlement, outcome, status: None, rule: String::new(), said: None, cost: None })
         }
     }
     flight_forgotten_after_a_restart: FlightForgotten, trace::traces(trace::concurrent(), 1..=1), "never over", {

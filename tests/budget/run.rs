@@ -167,6 +167,7 @@ impl<B: Book> Run<'_, B> {
             status: None,
             rule: String::new(),
             said: None,
+            cost: None,
         };
         let sent = &mut self.evidence.sent[flight.sent];
         self.book.resolve(sent.record.id, &resolution);

@@ -15,6 +15,7 @@ mod judge_prometheus;
 mod lockout;
 mod network;
 mod polling;
+mod posting;
 mod readers;
 mod refresh;
 mod restart;

@@ -5,6 +5,7 @@ use crate::machine::Ms;
 use larder::domain::ids::{Caller, ConnectionKey, ConnectionName, CredentialId, Organization, TargetName};
 use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay};
 use larder::domain::outcome::Outcome;
+use larder::domain::send::SendSpec;
 use larder::domain::spec::*;
 use larder::domain::time::{Span, Wall};
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,6 +169,7 @@ fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
     TargetSpec {
         name: TargetName::from(name),
         get: get.to_owned(),
+        send: SendSpec::default(),
         cost: 1,
         items: "$.items[*]".to_owned(),
         key: "$.id".to_owned(),
@@ -183,8 +185,8 @@ fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
 fn command(then_refresh: &str) -> CommandSpec {
     CommandSpec {
         name: "run".to_owned(),
-        method: "GET",
         path: "/run?relay={item}&tag={tag}".to_owned(),
+        send: SendSpec::default(),
         cost: 1,
         then_refresh: Some(TargetName::from(then_refresh)),
         retry: Retry::Never,
@@ -213,6 +215,7 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
         rules: vec![sentence],
         waits: WaitSpec::default(),
         network: NetworkSpec { request_timeout: Span::from_secs(20), ..NetworkSpec::default() },
+        time_zone: "UTC".to_owned(),
         refresh_min_age: Span::from_secs(60),
     }
 }

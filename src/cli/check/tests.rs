@@ -20,6 +20,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         rules: Vec::new(),
         waits: WaitSpec::default(),
         network: NetworkSpec::default(),
+        time_zone: "UTC".to_owned(),
         refresh_min_age: Span::from_secs(60),
     }
 }

@@ -387,3 +387,82 @@ fn expressions_are_told_at_the_table_that_they_stand_in() {
          larder.toml:20: connection[yard].poll.intervl: unknown key; did you mean `interval`?"
     );
 }
+
+/// Each `more` is the rest of a target that begins in line 5.
+fn target_table(cases: &[(&str, &str)]) {
+    for (more, says) in cases {
+        let text = format!("[[connection.target]]\nname = \"t\"\nitems = \"$[*]\"\nkey = \"$.id\"\n{more}");
+        assert_eq!(wrong_below(&text), *says, "\n--- for\n{more}");
+    }
+}
+
+#[test]
+fn what_a_request_cannot_carry_is_told() {
+    target_table(&[
+        ("get = \"/t\"\npost = \"/t\"", "5: connection[yard].target[t]: has both `get` and `post`; it is one request"),
+        ("get = \"/t\"\nbody = \"x\"", "10: connection[yard].target[t].body: belongs to `post`: a GET has no body"),
+        (
+            "get = \"/t/{tody}\"",
+            "9: connection[yard].target[t].get: {tody} is neither {today} nor {now}; written {{tody}} it is sent as it stands",
+        ),
+        (
+            "get = \"/t/{today+1h}\"",
+            "9: connection[yard].target[t].get: {today+1h} has no offset of days; write +1d, -2w, +1mo or -1y; written \
+             {{today+1h}} it is sent as it stands",
+        ),
+        (
+            "post = \"/t\"\nbody = '{\"a\":}'",
+            "10: connection[yard].target[t].body: is not JSON (expected value at line 1 column 6); name another content_type, \
+             or write a table",
+        ),
+        (
+            "post = \"/t\"\nbody = { a = nan }",
+            "10: connection[yard].target[t].body: has the number nan, which JSON cannot carry",
+        ),
+        ("post = \"/t\"\nbody = 5", "10: connection[yard].target[t].body: must be a text or a table, not a number"),
+        (
+            "post = \"/t\"\ncontent_type = \"json\"",
+            "10: connection[yard].target[t].content_type: is no media type; write it as \"application/json\"",
+        ),
+        (
+            "get = \"/t\"\nheaders = { Authorization = \"hunter2\" }",
+            "10: connection[yard].target[t].headers.Authorization: carries a credential; secrets travel by `credential` alone, \
+             which keeps them out of files and logs",
+        ),
+        (
+            "get = \"/t\"\nheaders = { X-Api-Key = \"hunter2\" }",
+            "10: connection[yard].target[t].headers.X-Api-Key: reads like a secret; let it travel by credential = { header = \
+             \"X-Api-Key\", ... }",
+        ),
+        (
+            "get = \"/t\"\nheaders = { Connection = \"close\" }",
+            "10: connection[yard].target[t].headers.Connection: belongs to one hop of HTTP or to Larder's client; it is set for \
+             every request",
+        ),
+        (
+            "get = \"/t\"\nheaders = { accept = \"a\\nb\" }",
+            "10: connection[yard].target[t].headers.accept: has characters that a header cannot carry",
+        ),
+    ]);
+    table(&[
+        (
+            "time_zone = \"Europe/Berln\"",
+            "5: connection[yard].time_zone: \"Europe/Berln\" is not a time zone; did you mean \"Europe/Berlin\"?",
+        ),
+        (
+            "credential = { env = \"X\", header = \"X-Yard\" }\n[[connection.target]]\nname = \"t\"\nget = \"/t\"\nitems = \"$\"\nkey = \"$\"\nheaders = { x-yard = \"a\" }",
+            "6: connection[yard].target[t]: sets X-Yard; the credential is added when the request is sent, take it out",
+        ),
+    ]);
+}
+
+#[test]
+fn a_body_as_a_table_is_json_in_the_order_of_the_file() {
+    let text = "[[connection.command]]\nname = \"c\"\npost = \"/c\"\nbody = { z = \"{item}\", n = \"{seconds:number}\", l = [1, 2.5, true], at = 2026-11-30 }";
+    let command = sound(&yard(text)).connections.remove(0).commands.remove(0);
+    assert_eq!(
+        command.send.body.as_deref(),
+        Some(r#"{"z":"{item}","n":{seconds},"l":[1,2.5,true],"at":"2026-11-30"}"#)
+    );
+    assert_eq!(command.send.content_type, "application/json");
+}

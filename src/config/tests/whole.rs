@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::ids::Caller;
 use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay};
 use crate::domain::outcome::{Outcome, Reach};
+use crate::domain::send::SendSpec;
 use crate::domain::spec::*;
 use crate::domain::time::Span;
 
@@ -19,6 +20,7 @@ organization = "acme"
 base_url     = "https://api.example.test/api/v1/"
 credential   = { file = "yard.key", header = "Authorization", scheme = "Bearer" }
 refresh_min_age = "90s"
+time_zone       = "America/Los_Angeles"
 connect_timeout = "5s"
 read_timeout    = "7s"
 request_timeout = "20s"
@@ -138,6 +140,7 @@ fn every_key_is_read() {
     assert_eq!(yard.carrier, Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) });
     assert_eq!(yard.poll, PollSpec { enabled: false, interval: Interval::Every(Span::from_secs(75)) });
     assert_eq!(yard.refresh_min_age, Span::from_secs(90));
+    assert_eq!(yard.time_zone, "America/Los_Angeles");
     let waits = WaitSpec {
         floor: Span::from_secs(10),
         ceiling: Span::from_secs(7 * 86_400),
@@ -191,6 +194,7 @@ fn targets_keep_the_order_of_their_fields_and_states() {
     let expected = TargetSpec {
         name: "controller".into(),
         get: "/statusschedule.php?x=1".to_owned(),
+        send: SendSpec::default(),
         cost: 2,
         items: "$.relays[*]".to_owned(),
         key: "$.relay_id".to_owned(),
@@ -220,9 +224,9 @@ fn targets_keep_the_order_of_their_fields_and_states() {
 fn commands_and_rules_are_read() {
     let yard = sound(WHOLE).connections.remove(0);
     let [run, stop] = yard.commands.as_slice() else { panic!("two commands") };
-    assert_eq!((run.name.as_str(), run.method, run.cost, run.retry), ("run-zone", "GET", 1, Retry::Never));
+    assert_eq!((run.name.as_str(), run.send.method, run.cost, run.retry), ("run-zone", "GET", 1, Retry::Never));
     assert_eq!(run.then_refresh, Some("controller".into()));
-    assert_eq!((stop.name.as_str(), stop.method, stop.cost, stop.retry), ("stop", "POST", 2, Retry::Idempotent));
+    assert_eq!((stop.name.as_str(), stop.send.method, stop.cost, stop.retry), ("stop", "POST", 2, Retry::Idempotent));
     assert_eq!(stop.path, "/stop");
     let lockout = RuleSpec {
         name: "lockout sentence".to_owned(),
@@ -252,7 +256,7 @@ fn what_is_not_said_has_a_default() {
     assert_eq!((&yard.secret, &yard.carrier), (&SecretSource::None, &Carrier::None));
     assert_eq!(yard.poll, PollSpec { enabled: true, interval: Interval::Auto });
     assert_eq!((&yard.waits, &yard.network), (&WaitSpec::default(), &NetworkSpec::default()));
-    assert_eq!(yard.refresh_min_age, Span::from_secs(60));
+    assert_eq!((yard.refresh_min_age, yard.time_zone.as_str()), (Span::from_secs(60), "UTC"));
     assert_eq!(sound("").connections, []);
 }
 

@@ -34,6 +34,8 @@ pub struct Exchanged {
     pub reserved_at: Stamp,
     pub caller: Caller,
     pub endpoint: Endpoint,
+    /// What the answer says it cost, once somebody looked.
+    pub cost: Option<u32>,
 }
 
 /// Write 1: charged durably, or refused. `with` rides in the same transaction.
@@ -71,26 +73,43 @@ pub async fn exchange(
     for _ in 0..MAX_HOPS {
         let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
         let reply = core.door.send(permit, request.clone()).await;
-        let exchanged =
-            Exchanged { reply, charge, reserved_at, caller: asking.caller, endpoint: asking.endpoint.clone() };
-        let Some(location) = redirect(&exchanged.reply) else { return Ok(exchanged) };
+        let exchanged = Exchanged {
+            reply,
+            charge,
+            reserved_at,
+            caller: asking.caller,
+            endpoint: asking.endpoint.clone(),
+            cost: None,
+        };
+        let Some((status, location)) = redirect(&exchanged.reply) else { return Ok(exchanged) };
         let Ok(next) = after_redirect(&conn.spec.base_url, &request.location, location) else {
             return Ok(refused(exchanged));
         };
         settle_hop(core, conn, &exchanged).await?;
         asking.endpoint = endpoint_of(&next);
-        request.location = next;
+        request = redirected(request, status, next);
         permit = admit(core, conn, &asking, Box::new(|_| Vec::new())).await?;
     }
     let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
     let reply = core.door.send(permit, request).await;
-    let exchanged = Exchanged { reply, charge, reserved_at, caller: asking.caller, endpoint: asking.endpoint };
+    let exchanged =
+        Exchanged { reply, charge, reserved_at, caller: asking.caller, endpoint: asking.endpoint, cost: None };
     Ok(if redirect(&exchanged.reply).is_some() { refused(exchanged) } else { exchanged })
 }
 
-fn redirect(reply: &Reply) -> Option<&str> {
+fn redirect(reply: &Reply) -> Option<(u16, &str)> {
     let answer: &Answer = reply.result.as_ref().ok()?;
-    matches!(answer.status, 301 | 302 | 303 | 307 | 308).then(|| answer.header("location")).flatten()
+    let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
+    Some((answer.status, answer.header("location").filter(|_| is_redirect)?))
+}
+
+/// 307 and 308 repeat the request; the others ask for the answer with a GET, as every client does (RFC 9110 section 15.4).
+fn redirected(request: Request, status: u16, location: String) -> Request {
+    if matches!(status, 307 | 308) || request.method == "GET" {
+        return Request { location, ..request };
+    }
+    let headers = request.headers.into_iter().filter(|(name, _)| name != "content-type").collect();
+    Request { method: "GET", location, headers, body: Vec::new(), ..request }
 }
 
 fn refused(exchanged: Exchanged) -> Exchanged {
@@ -110,6 +129,7 @@ async fn settle_hop(core: &Core, conn: &Conn, hop: &Exchanged) -> Result<(), Sto
         status,
         rule: "redirect on the provider's host".to_owned(),
         said: None,
+        cost: None,
     };
     let commit = Commit {
         resolve: Some((conn.credential, hop.charge, resolution)),

@@ -63,6 +63,7 @@ pub fn consequences(
         status,
         rule: verdict.rule.clone(),
         said: verdict.said.clone(),
+        cost: exchanged.cost,
     };
     let last = core.store.hold(conn.credential);
     let usage = core.store.usage(conn.credential, &now, std::slice::from_ref(&exchanged.endpoint));
@@ -158,6 +159,7 @@ pub async fn from_answer(
 ) -> Result<Done, Stopped> {
     let reply = std::mem::replace(&mut exchanged.reply, placeholder());
     let (reply, verdict, body) = classify(core, conn, reply, conditional);
+    exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
     let (verdict, content) = content(core, target, &before, &reply, verdict, body)?;
     let mut state = conn.state.lock().await;
     let mut after = consequences(core, conn, &exchanged, &reply, verdict, &state);
@@ -187,6 +189,7 @@ pub async fn from_answer(
     let events = core.commit(commit).await?;
     *state = after.state;
     drop(state);
+    target.learn_cost(exchanged.cost);
     core.publish(events);
     if outcome.is_good() {
         core.hint_seen(&target.key, reply.arrived_at);

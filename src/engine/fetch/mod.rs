@@ -11,11 +11,14 @@ use crate::domain::outcome::Outcome;
 use crate::domain::spec::Conditional;
 use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
+use crate::rules::asking::{self, Asker, Outgoing};
 use crate::rules::budget::Refusal;
+use crate::rules::template::When;
 use crate::rules::{breaker, schedule};
 use crate::store::{StoreError, Write};
 use crate::upstream::Request;
 use exchange::{Asking, exchange};
+use std::collections::BTreeMap;
 
 /// Why nothing was fetched.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub enum Stopped {
     Refused(Refusal),
     /// An operator switched the connection off, perhaps while this waited (F11).
     Paused,
+    /// The request cannot be written down at this moment: a date beyond any calendar.
+    Unaskable(String),
     Store(StoreError),
 }
 
@@ -74,15 +79,9 @@ pub async fn fetch(
         caller,
         target: Some(target.key.target.clone()),
         endpoint: target.spec.endpoint(),
-        cost: target.spec.cost,
+        cost: target.cost(),
     };
-    let request = Request {
-        connection: conn.spec.key.clone(),
-        method: "GET",
-        location: target.spec.get.clone(),
-        headers: if conn.spec.conditional == Conditional::Off { Vec::new() } else { validators(&before) },
-    };
-    let conditional = !request.headers.is_empty();
+    let (request, conditional) = request(core, conn, target, &before)?;
     let exchanged = {
         let mut state = conn.state.lock().await;
         if !conn.enabled(&state) {
@@ -100,6 +99,19 @@ pub async fn fetch(
     };
     let before = TargetState { attempted_at: Some(exchanged.reserved_at), ..before };
     learn::from_answer(core, conn, target, before, exchanged, conditional, round.as_deref()).await
+}
+
+/// What goes out now, and whether it asks conditionally.
+fn request(core: &Core, conn: &Conn, target: &Target, before: &TargetState) -> Result<(Request, bool), Stopped> {
+    let when = When::new(core.clock.now().wall(), &conn.spec.time_zone);
+    let (get, send) = (&target.spec.get, &target.spec.send);
+    let out = asking::outgoing(get, send, Asker::Target, &when, &BTreeMap::new()).map_err(Stopped::Unaskable)?;
+    let asks_conditionally = send.is_get() && conn.spec.conditional != Conditional::Off;
+    let validators = if asks_conditionally { validators(before) } else { Vec::new() };
+    let conditional = !validators.is_empty();
+    let headers = [out.headers, validators].concat();
+    let Outgoing { method, location, body, .. } = out;
+    Ok((Request { connection: conn.spec.key.clone(), method, location, headers, body }, conditional))
 }
 
 /// Asks cheaply where the provider gave validators (RFC 9110 section 13).

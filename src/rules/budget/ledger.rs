@@ -227,14 +227,16 @@ impl Ledger {
         }
     }
 
-    /// Posted: the charge counts from its true arrival. Voided: it never counted. Unknown and repeated numbers change nothing.
+    /// Posted: the charge counts from its true arrival, and with the cost that the provider named if that is more. Voided: it never counted. Unknown and repeated numbers change nothing.
     pub fn resolve(&mut self, id: ChargeId, resolution: &Resolution) {
         let Some(charge) = self.in_flight.remove(&id) else { return };
         let arrived = resolution.at.steady.max(charge.reserved_at);
+        let cost = charge.cost.max(u64::from(resolution.cost.unwrap_or(0)));
+        let posted = InFlight { cost, ..charge.clone() };
         for counter in &mut self.counters {
             counter.withdraw(&charge);
             if resolution.settlement == Settlement::Posted && !counter.window.is_in_flight() {
-                counter.post(&charge, arrived);
+                counter.post(&posted, arrived);
             }
         }
     }

@@ -57,6 +57,9 @@ impl Desk {
         self.asks(&at(ms), Caller::Poller, "/a", 1)
     }
     fn settles(&mut self, id: ChargeId, ms: u64, settlement: Settlement) {
+        self.settles_at_cost(id, ms, settlement, None);
+    }
+    fn settles_at_cost(&mut self, id: ChargeId, ms: u64, settlement: Settlement, cost: Option<u32>) {
         let resolution = Resolution {
             at: Stamp { steady: Steady(ms), ..Stamp::default() },
             settlement,
@@ -64,6 +67,7 @@ impl Desk {
             status: Some(200),
             rule: String::new(),
             said: None,
+            cost,
         };
         self.ledger.resolve(id, &resolution);
     }
@@ -245,6 +249,7 @@ fn a_restart_reads_the_same_ledger_back() {
         status: None,
         rule: String::new(),
         said: None,
+        cost: None,
     };
     let mut second = Ledger::new(CredentialId([7; 16]), limits);
     second.restore(&charge(ChargeId(1), 0, Some(posted)));
@@ -266,4 +271,19 @@ fn a_million_a_month_takes_about_a_thousand_slots_and_frees_late_rather_than_ear
     let usage = &desk.ledger.usage(&at(50_000 * 60_000), &[])[0];
     let truth = (0..50_000u64).filter(|i| i * 60_000 + 100 + 30 * 86_400_000 > 50_000 * 60_000).count() as u64;
     assert!(usage.used >= truth && usage.used <= truth + 50, "{} against {truth}", usage.used);
+}
+
+#[test]
+fn the_provider_may_say_that_a_request_cost_more_and_never_that_it_cost_less() {
+    let used = |desk: &Desk| desk.ledger.usage(&at(2_000), &[])[0].used;
+    for (said, counts) in
+        [(None, 10), (Some(40), 40), (Some(3), 10), (Some(0), 10), (Some(u32::MAX), u64::from(u32::MAX))]
+    {
+        let mut desk = Desk::new(vec![rolling(100, 10)]);
+        let id = desk.asks(&at(1_000), Caller::Poller, "/a", 10).unwrap_or_else(|r| panic!("{r:?}"));
+        assert_eq!(used(&desk), 10, "what was declared is charged before");
+        desk.settles_at_cost(id, 1_700, Settlement::Posted, said);
+        assert_eq!(used(&desk), counts, "{said:?}");
+        assert!(desk.polls(11_700).is_ok(), "and all of it is free a window after the answer");
+    }
 }

@@ -2,6 +2,7 @@
 //! general ones here. A body is judged before a status where both speak (A5, I4). Must not know the budget, nor what a hold is:
 //! the outcome alone decides those.
 
+mod graphql;
 mod recipe;
 mod said;
 #[cfg(test)]
@@ -150,8 +151,13 @@ impl Classifier {
         let limited = |what: &str| (Outcome::Limited, tell(format!("status {status} {what}"), Outcome::Limited));
         if let Some(body) = &reading.json {
             let about_a_limit = said::error_texts(body).into_iter().any(|text| self.words.surely_limit(text));
-            let data = || (Outcome::Data, format!("status {status}"));
-            return if about_a_limit { limited("with an error object about a limit") } else { data() };
+            if about_a_limit {
+                return limited("with an error object about a limit");
+            }
+            return match graphql::errors(body) {
+                Some((outcome, what)) => (outcome, format!("status {status} {what}")),
+                None => (Outcome::Data, format!("status {status}")),
+            };
         }
         if !reading.utf8 {
             return (Outcome::Undecodable, format!("status {status} with bytes that are not UTF-8"));

@@ -50,6 +50,7 @@ fn target() -> TargetSpec {
     TargetSpec {
         name: target["name"].as_str().unwrap().into(),
         get: text(target, "get").unwrap(),
+        send: crate::domain::send::SendSpec::default(),
         cost: 1,
         items: text(target, "items").unwrap(),
         key: text(target, "key").unwrap(),

@@ -11,6 +11,7 @@ fn target() -> TargetSpec {
     TargetSpec {
         name: "t".into(),
         get: "/t".into(),
+        send: crate::domain::send::SendSpec::default(),
         cost: 1,
         items: "$.data[*]".into(),
         key: "$.id".into(),

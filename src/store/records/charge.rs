@@ -70,6 +70,8 @@ fn resolution_up(r: v1::Resolution) -> Result<Resolution, Damaged> {
         status: r.status,
         rule: r.rule,
         said: r.said,
+        // Part of the charge, once resolved.
+        cost: None,
     })
 }
 

@@ -43,6 +43,7 @@ fn a_charge() -> Charge {
             status: Some(200),
             rule: "lockout".into(),
             said: Some("slow down".into()),
+            cost: None,
         }),
     }
 }
@@ -311,10 +312,16 @@ fn items() -> impl Strategy<Value = Item> {
 
 fn charges() -> impl Strategy<Value = Charge> {
     let settlement = select(vec![Settlement::Posted, Settlement::Voided]);
-    let resolution =
-        (stamp(), settlement, select(Outcome::ALL.to_vec()), of(any::<u16>()), text(), of(text())).prop_map(
-            |(at, settlement, outcome, status, rule, said)| Resolution { at, settlement, outcome, status, rule, said },
-        );
+    let resolution = (stamp(), settlement, select(Outcome::ALL.to_vec()), of(any::<u16>()), text(), of(text()))
+        .prop_map(|(at, settlement, outcome, status, rule, said)| Resolution {
+            at,
+            settlement,
+            outcome,
+            status,
+            rule,
+            said,
+            cost: None,
+        });
     let who = (any::<u64>(), any::<[u8; 16]>(), text(), "\\PC{0,300}", of(text()), select(Caller::ALL.to_vec()));
     (who, text(), any::<u32>(), stamp(), any::<u64>(), of(resolution)).prop_map(
         |(

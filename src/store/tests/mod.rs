@@ -63,6 +63,7 @@ fn answered(now: &Now) -> Resolution {
         status: Some(200),
         rule: "data".into(),
         said: None,
+        cost: None,
     }
 }
 

@@ -78,6 +78,19 @@ async fn a_command_is_posted_without_a_body() {
 }
 
 #[tokio::test]
+async fn a_body_goes_out_whole_with_its_length() {
+    let provider = Provider::with(vec![answers("200 OK", BODY)]).await;
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    let request = Request { method: "POST", headers, body: BODY.to_vec(), ..get("/graphql") };
+    answer(Bench::new(&provider.base_url(), query()).ask(request).await);
+    let head = provider.requests().remove(0);
+    for line in ["content-length: 17\r\n", "content-type: application/json\r\n"] {
+        assert!(head.contains(line), "{head}");
+    }
+    assert!(!head.contains("transfer-encoding"), "{head}");
+}
+
+#[tokio::test]
 async fn compressed_answers_are_read() {
     for (encoding, bytes) in [("gzip", decoded(GZIP)), ("br", brotli(BODY)), ("zstd", decoded(ZSTD))] {
         let head = format!("200 OK\r\nContent-Encoding: {encoding}");

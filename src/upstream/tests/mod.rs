@@ -42,6 +42,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         rules: vec![],
         waits: WaitSpec::default(),
         network,
+        time_zone: "UTC".to_owned(),
         refresh_min_age: Span::from_secs(60),
     }
 }
@@ -60,7 +61,7 @@ fn bearer() -> Carrier {
 }
 
 fn get(location: &str) -> Request {
-    Request { connection: yard(), method: "GET", location: location.to_owned(), headers: vec![] }
+    Request { connection: yard(), method: "GET", location: location.to_owned(), headers: vec![], body: vec![] }
 }
 
 struct Bench {

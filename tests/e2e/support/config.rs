@@ -12,6 +12,8 @@ pub struct Config {
     pub environment: BTreeMap<String, String>,
     /// Further lines of `[server]`.
     pub server: Vec<String>,
+    /// Further tables, word by word: where the text of a connection is the point.
+    pub extra: String,
 }
 
 impl Config {
@@ -50,6 +52,7 @@ impl Config {
             let _ = writeln!(out, "{line}");
         }
         self.connections.iter().for_each(|c| c.write(&mut out));
+        out.push_str(&self.extra);
         out
     }
 }

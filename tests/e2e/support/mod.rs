@@ -9,6 +9,7 @@ pub mod operator;
 pub mod process;
 pub mod provider;
 pub mod quota;
+pub mod script;
 pub mod secret;
 pub mod sse;
 pub mod wait;

@@ -3,8 +3,13 @@
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-/// Head and body; `None` if the socket ends before.
+/// The head, once the body is in too; `None` if the socket ends before.
 pub async fn read_request(socket: &mut TcpStream) -> Option<String> {
+    Some(read_whole(socket).await?.0)
+}
+
+/// Head and body; `None` if the socket ends before.
+pub async fn read_whole(socket: &mut TcpStream) -> Option<(String, String)> {
     let mut bytes = Vec::new();
     let mut chunk = [0u8; 4096];
     loop {
@@ -17,7 +22,8 @@ pub async fn read_request(socket: &mut TcpStream) -> Option<String> {
             .and_then(|(_, value)| value.parse::<usize>().ok())
             .unwrap_or(0);
         if bytes.len() >= end + 4 + length {
-            return Some(text[..end].to_owned());
+            let body = String::from_utf8_lossy(&bytes[end + 4..end + 4 + length]).into_owned();
+            return Some((text[..end].to_owned(), body));
         }
     }
 }

@@ -1,0 +1,90 @@
+//! A server on loopback that answers as a test says: one closure from a whole request to the bytes of an answer.
+
+use super::wire::{header_lines, read_whole};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+
+/// One request as it arrived.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub method: String,
+    /// Path and query.
+    pub location: String,
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+    /// How many came before it.
+    pub number: usize,
+}
+
+impl Asked {
+    pub fn path(&self) -> &str {
+        self.location.split('?').next().unwrap_or_default()
+    }
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(String::as_str).unwrap_or_default()
+    }
+    /// The members of a form body.
+    pub fn form(&self) -> BTreeMap<String, String> {
+        let pairs = self.body.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.map(|(n, v)| (super::wire::percent_decoded(n), super::wire::percent_decoded(v))).collect()
+    }
+}
+
+type Answering = dyn Fn(&Asked) -> Vec<u8> + Send + Sync;
+
+/// Dropping it closes the door.
+pub struct Script {
+    pub address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    door: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        self.door.abort();
+    }
+}
+
+impl Script {
+    /// An empty answer is a socket that is closed without one.
+    pub async fn answering(answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> Script {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let (asked, answer): (Arc<Mutex<Vec<Asked>>>, Arc<Answering>) = (Arc::default(), Arc::new(answer));
+        let seen = asked.clone();
+        let door = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(serve(socket, seen.clone(), answer.clone()));
+            }
+        });
+        Script { address, asked, door }
+    }
+
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().expect("no test panics while it looks").clone()
+    }
+    pub fn asked_of(&self, path: &str) -> Vec<Asked> {
+        self.asked().into_iter().filter(|a| a.path() == path).collect()
+    }
+}
+
+async fn serve(mut socket: TcpStream, seen: Arc<Mutex<Vec<Asked>>>, answer: Arc<Answering>) {
+    let Some((head, body)) = read_whole(&mut socket).await else { return };
+    let mut words = head.lines().next().unwrap_or_default().split(' ');
+    let mut word = || words.next().unwrap_or_default().to_owned();
+    let (method, location) = (word(), word());
+    let bytes = {
+        let Ok(mut seen) = seen.lock() else { return };
+        let asked = Asked { method, location, headers: header_lines(&head).collect(), body, number: seen.len() };
+        seen.push(asked.clone());
+        answer(&asked)
+    };
+    let _ = socket.write_all(&bytes).await;
+    let _ = socket.shutdown().await;
+}
