@@ -4,12 +4,12 @@ use super::place::{Place, Placed, Problems, suggestion};
 use super::section::Section;
 use super::words;
 use crate::domain::ids::Caller;
-use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay};
+use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use std::collections::BTreeMap;
 
 pub(super) const LIMIT: [&str; 10] =
     ["name", "requests", "window", "kind", "scope", "keep", "cap", "resets_at", "day", "time_zone"];
-const KINDS: [&str; 6] = ["rolling", "fixed", "daily", "monthly", "pace", "concurrent"];
+const KINDS: [&str; 8] = ["rolling", "fixed", "anchored", "daily", "weekly", "monthly", "pace", "concurrent"];
 
 /// The limits of a connection or a recipe; `None` for one that is wrong.
 pub(super) fn read(section: &Section<'_>, problems: &mut Problems) -> Vec<Placed<Option<Limit>>> {
@@ -36,7 +36,7 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<Limit> {
     let kind = section.parsed("kind", problems, |text| one_of(text, &KINDS)).required(
         at,
         "kind",
-        "one of rolling, fixed, daily, monthly, pace, concurrent",
+        "one of rolling, fixed, anchored, daily, weekly, monthly, pace, concurrent",
         problems,
     );
     let kind = kind.and_then(|word| read_kind(section, &word, amount, problems));
@@ -45,6 +45,10 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<Limit> {
     let cap = read_shares(section, "cap", amount, problems);
     if !cap.is_empty() && kind.as_ref().is_some_and(|k| *k != Kind::Concurrent) {
         problems.add(&section.place_of("cap"), "belongs to kind \"concurrent\" only: it bounds what is in flight");
+    }
+    if !keep.is_empty() && matches!(kind, Some(Kind::Pace { .. })) {
+        problems
+            .add(&section.place_of("keep"), "means nothing for kind \"pace\": it lets one through, whoever asks first");
     }
     check_keep(section, amount, &keep, problems);
     Some(Limit { name: name?, amount: amount?, kind: kind?, scope, keep, cap })
@@ -69,8 +73,7 @@ fn read_kind(section: &Section<'_>, word: &str, amount: Option<u64>, problems: &
     let window = section.span("window", problems);
     let resets_at = section.parsed("resets_at", problems, words::time_of_day).unwrap_or(TimeOfDay(0));
     let time_zone = section.parsed("time_zone", problems, words::time_zone).unwrap_or("UTC".to_owned());
-    let day = section.whole("day", (1, 31), problems).unwrap_or(1) as u8;
-    let has_window = matches!(word, "rolling" | "fixed" | "pace");
+    let has_window = matches!(word, "rolling" | "fixed" | "anchored" | "pace");
     let window = if has_window {
         window.required(&section.place, "window", "how long the amount is counted over, such as \"5m\"", problems)?
     } else {
@@ -79,6 +82,7 @@ fn read_kind(section: &Section<'_>, word: &str, amount: Option<u64>, problems: &
     Some(match word {
         "rolling" => Kind::Rolling { window },
         "fixed" => Kind::Fixed { window },
+        "anchored" => Kind::Anchored { window },
         "pace" => {
             if amount.is_some_and(|n| n > window.as_millis()) {
                 problems.add(
@@ -90,17 +94,32 @@ fn read_kind(section: &Section<'_>, word: &str, amount: Option<u64>, problems: &
             Kind::Pace { window }
         }
         "daily" => Kind::Daily { resets_at, time_zone },
-        "monthly" => Kind::Monthly { day, resets_at, time_zone },
+        "weekly" => {
+            let what = "the day of the week on which it resets, such as \"monday\"";
+            let day = section.parsed("day", problems, weekday).required(&section.place, "day", what, problems)?;
+            Kind::Weekly { day, resets_at, time_zone }
+        }
+        "monthly" => {
+            let day = section.whole("day", (1, 31), problems).unwrap_or(1) as u8;
+            Kind::Monthly { day, resets_at, time_zone }
+        }
         _ => Kind::Concurrent,
+    })
+}
+
+fn weekday(text: &str) -> Result<Weekday, String> {
+    Weekday::from_word(text).ok_or_else(|| {
+        let days = Weekday::ALL.map(Weekday::word);
+        format!("{text:?} is not a day of the week{}", suggestion(text, &days))
     })
 }
 
 /// A key that means nothing for the kind is a misunderstanding, and a misunderstood limit is an overrun.
 fn refuse_foreign_keys(section: &Section<'_>, kind: &str, problems: &mut Problems) {
     let own: &[&str] = match kind {
-        "rolling" | "fixed" | "pace" => &["window"],
+        "rolling" | "fixed" | "anchored" | "pace" => &["window"],
         "daily" => &["resets_at", "time_zone"],
-        "monthly" => &["resets_at", "time_zone", "day"],
+        "weekly" | "monthly" => &["resets_at", "time_zone", "day"],
         _ => &[],
     };
     for key in ["window", "resets_at", "time_zone", "day"] {

@@ -4,6 +4,7 @@ use super::ids::Caller;
 use super::time::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What the amount is counted over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,9 +16,15 @@ pub enum Kind {
     Fixed { window: Span },
     /// From `resets_at` to the next `resets_at` in `time_zone` (23 to 25 hours long across a DST change).
     Daily { resets_at: TimeOfDay, time_zone: String },
-    /// From `resets_at` on day `day` (1 to 31; the last day where a month is shorter) to the same a month later.
+    /// From `resets_at` on `day` to the same a week later.
+    Weekly { day: Weekday, resets_at: TimeOfDay, time_zone: String },
+    /// From `resets_at` on day `day` (1 to 31; the last day where a month is shorter) to the same a month later: a calendar month, or
+    /// a billing month from the day of the subscription.
     Monthly { day: u8, resets_at: TimeOfDay, time_zone: String },
-    /// At most `requests` per `window`, evenly: one, then nothing for `window / requests`.
+    /// A stretch of `window` that opens with the first request after the last one ended.
+    Anchored { window: Span },
+    /// At most `requests` per `window`, evenly: after a request nothing for `window / requests` per unit of its cost, and in no
+    /// stretch of `window` more than `requests`.
     Pace { window: Span },
     /// In flight at one moment.
     Concurrent,
@@ -29,18 +36,39 @@ impl Kind {
             Kind::Rolling { .. } => "rolling",
             Kind::Fixed { .. } => "fixed",
             Kind::Daily { .. } => "daily",
+            Kind::Weekly { .. } => "weekly",
             Kind::Monthly { .. } => "monthly",
+            Kind::Anchored { .. } => "anchored",
             Kind::Pace { .. } => "pace",
             Kind::Concurrent => "concurrent",
         }
     }
-    /// Nominal length of the window: a day is 24 h, a month 30 days; `None` for concurrent.
+    /// Nominal length of the window: a day is 24 h, a week 7 days, a month 30; `None` for concurrent.
     pub const fn nominal_window(&self) -> Option<Span> {
         match self {
-            Kind::Rolling { window } | Kind::Fixed { window } | Kind::Pace { window } => Some(*window),
+            Kind::Rolling { window } | Kind::Fixed { window } | Kind::Pace { window } | Kind::Anchored { window } => {
+                Some(*window)
+            }
             Kind::Daily { .. } => Some(Span::from_secs(86_400)),
+            Kind::Weekly { .. } => Some(Span::from_secs(7 * 86_400)),
             Kind::Monthly { .. } => Some(Span::from_secs(30 * 86_400)),
             Kind::Concurrent => None,
+        }
+    }
+}
+
+impl Kind {
+    /// Where a calendar period begins, in words: `00:00 UTC`, `monday 17:00 America/New_York`, `day 15, 00:00 UTC`.
+    pub fn begins(&self) -> Option<String> {
+        match self {
+            Kind::Daily { resets_at, time_zone } => Some(format!("{resets_at} {time_zone}")),
+            Kind::Weekly { day, resets_at, time_zone } => Some(format!("{} {resets_at} {time_zone}", day.word())),
+            Kind::Monthly { day, resets_at, time_zone } => Some(format!("day {day}, {resets_at} {time_zone}")),
+            Kind::Rolling { .. }
+            | Kind::Fixed { .. }
+            | Kind::Anchored { .. }
+            | Kind::Pace { .. }
+            | Kind::Concurrent => None,
         }
     }
 }
@@ -48,6 +76,53 @@ impl Kind {
 /// Minutes after local midnight, 0 to 1439.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeOfDay(pub u16);
+
+impl fmt::Display for TimeOfDay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}:{:02}", self.0 / 60, self.0 % 60)
+    }
+}
+
+/// A day of the week, as ISO 8601 orders them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weekday {
+    Monday,
+    Tuesday,
+    Wednesday,
+    Thursday,
+    Friday,
+    Saturday,
+    Sunday,
+}
+
+impl Weekday {
+    pub const ALL: [Weekday; 7] = [
+        Weekday::Monday,
+        Weekday::Tuesday,
+        Weekday::Wednesday,
+        Weekday::Thursday,
+        Weekday::Friday,
+        Weekday::Saturday,
+        Weekday::Sunday,
+    ];
+
+    /// The word in configuration.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Weekday::Monday => "monday",
+            Weekday::Tuesday => "tuesday",
+            Weekday::Wednesday => "wednesday",
+            Weekday::Thursday => "thursday",
+            Weekday::Friday => "friday",
+            Weekday::Saturday => "saturday",
+            Weekday::Sunday => "sunday",
+        }
+    }
+    pub fn from_word(word: &str) -> Option<Weekday> {
+        Weekday::ALL.into_iter().find(|d| d.word() == word)
+    }
+}
 
 /// What the provider counts together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

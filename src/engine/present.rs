@@ -189,6 +189,8 @@ fn budget(s: &Snapshot, usage: &Usage) -> BudgetView {
         remaining: usage.remaining(),
         kept: usage.kept,
         next_free_at: usage.next_free_at.map(|at| s.steady(at)),
+        period_begins: usage.limit.kind.begins(),
+        resets_at: usage.resets_at.map(|at| s.steady(at)),
         used_by: usage.used_by.iter().map(|(c, n)| (c.word(), *n)).collect(),
     }
 }

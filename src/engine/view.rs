@@ -114,6 +114,10 @@ pub struct BudgetView {
     /// Units that only their caller may take and that are still there.
     pub kept: u64,
     pub next_free_at: Option<When>,
+    /// Where the provider's period begins by its calendar, in words; absent where it has none.
+    pub period_begins: Option<String>,
+    /// When the provider's period turns; absent for windows that roll.
+    pub resets_at: Option<When>,
     /// Used units by caller.
     pub used_by: BTreeMap<&'static str, u64>,
 }

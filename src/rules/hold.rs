@@ -137,6 +137,7 @@ mod tests {
             used_by: BTreeMap::new(),
             kept: 0,
             next_free_at: Some(Steady(next_free_at)),
+            resets_at: None,
         }
     }
     fn five_minutes() -> Usage {

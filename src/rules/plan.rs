@@ -88,11 +88,11 @@ fn needed(limit: &Limit, load: u64) -> Option<Option<Span>> {
 fn supply(limit: &Limit) -> Option<(Span, u64)> {
     let window = match &limit.kind {
         Kind::Concurrent => return None,
-        Kind::Pace { .. } => match Window::of(limit) {
-            Window::Pace { unit, .. } => return Some((unit, 1)),
+        Kind::Pace { .. } => match Window::all_of(limit).first() {
+            Some(Window::Pace { unit, .. }) => return Some((*unit, 1)),
             _ => return None,
         },
-        Kind::Rolling { window } => *window,
+        Kind::Rolling { window } | Kind::Anchored { window } => *window,
         kind => Calendar::of(kind)?.longest_period(),
     };
     Some((window, limit.amount.saturating_sub(limit.kept_from(Caller::Poller))))

@@ -70,6 +70,7 @@ fn usage(spec: &ConnectionSpec) -> Vec<Usage> {
         used_by: BTreeMap::new(),
         kept: limit.kept(),
         next_free_at: None,
+        resets_at: None,
     };
     spec.limits.iter().map(one).collect()
 }

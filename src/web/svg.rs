@@ -128,6 +128,8 @@ mod tests {
             remaining: requests.saturating_sub(used),
             kept,
             next_free_at: None,
+            period_begins: None,
+            resets_at: None,
             used_by: BTreeMap::from([("poller", used)]),
         }
     }

@@ -1,9 +1,9 @@
 //! The evidence of a story before the judges. Every law holds wherever between reservation and arrival the provider counts.
 
 use crate::book::Book;
-use crate::judges::calendar::{DailyZone, MonthlyZone};
+use crate::judges::calendar::{Period, Zoned};
 use crate::judges::concurrency::{Concurrency, Stay};
-use crate::judges::counts::{FixedWindows, Gcra, SlidingLog};
+use crate::judges::counts::{FixedWindows, Gcra, Opened, SlidingLog};
 use crate::judges::{Judge, judge_all};
 use crate::run::{Broken, Evidence, Look, Sent, broken, endpoints, live, true_offset};
 use crate::trace::Trace;
@@ -87,18 +87,16 @@ impl<'a> Bench<'a> {
         match &self.limit.kind {
             Kind::Rolling { window } => vec![Box::new(SlidingLog::new(amount, window.0))],
             Kind::Fixed { window } => vec![Box::new(FixedWindows::new(amount, window.0, skew))],
-            Kind::Daily { resets_at, time_zone } => {
-                vec![Box::new(DailyZone::new(amount, time_zone, resets_at.0, skew))]
+            Kind::Anchored { window } => vec![Box::new(Opened::new(amount, window.0))],
+            Kind::Daily { resets_at, time_zone } => Zoned::all(amount, time_zone, Period::Day, resets_at.0, skew),
+            Kind::Weekly { day, resets_at, time_zone } => {
+                Zoned::all(amount, time_zone, Period::Week(*day as u8), resets_at.0, skew)
             }
             Kind::Monthly { day, resets_at, time_zone } => {
-                vec![Box::new(MonthlyZone::new(amount, time_zone, *day, resets_at.0, skew))]
-            }
-            // A weighted request makes the pause after it longer, which is GCRA; a sliding log is promised to plain ones.
-            Kind::Pace { window } if self.sent().any(|s| s.record.cost > 1) => {
-                vec![Box::new(Gcra::new(amount, window.0, 0))]
+                Zoned::all(amount, time_zone, Period::Month(*day), resets_at.0, skew)
             }
             Kind::Pace { window } => {
-                vec![Box::new(Gcra::new(amount, window.0, 0)), Box::new(SlidingLog::new(amount, window.0))]
+                vec![Box::new(SlidingLog::new(amount, window.0)), Box::new(Gcra::new(amount, window.0, 0))]
             }
             Kind::Concurrent => Vec::new(),
         }
@@ -147,8 +145,9 @@ impl<'a> Bench<'a> {
         for (keeper, kept) in &self.limit.keep {
             let rest = self.limit.amount - kept;
             for mut judge in self.judges(rest) {
-                let others = self.sent().filter(|s| s.record.caller != *keeper);
-                let counted = others.filter_map(|s| Some((self.wall(assign.at(s)?), u64::from(s.record.cost))));
+                // The keeper's requests weigh nothing here; they still open windows.
+                let weight = |s: &Sent| if s.record.caller == *keeper { 0 } else { u64::from(s.record.cost) };
+                let counted = self.sent().filter_map(|s| Some((self.wall(assign.at(s)?), weight(s))));
                 if let Err(over) = judge_all(judge.as_mut(), counted) {
                     return broken("kept from others", format!("{over} besides {keeper} ({:?})", self.limit));
                 }
@@ -177,18 +176,20 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A reader never sees less than the provider has counted. A pace shows at least that it is not free.
+    /// A reader never sees less than the provider has counted.
     fn shows_no_less(&self, assign: Assign) -> Result<(), Broken> {
         for look in &self.evidence.looks {
             let (usage, at) = (self.shown(look)?, self.wall(look.at));
             let mut counted: Vec<_> = self.first_counted(assign, look.sent).filter(|(then, _)| *then <= at).collect();
             counted.sort_unstable();
+            let sliding = if matches!(self.limit.kind, Kind::Pace { .. }) { 1 } else { usize::MAX };
             let level = match &self.limit.kind {
-                Kind::Pace { window } => {
-                    level(Box::new(Gcra::new(self.limit.amount, window.0, 0)), &counted, at).min(1)
-                }
                 Kind::Concurrent => self.flight(assign, u64::MAX, look.sent, |_| true).level(at),
-                _ => level(self.judges(u64::MAX / 2).remove(0), &counted, at),
+                // GCRA's level is a length of time; what went out over the window is the sliding count.
+                _ => {
+                    let judges = self.judges(u64::MAX / 2).into_iter().take(sliding);
+                    judges.map(|judge| level(judge, &counted, at)).max().unwrap_or(0)
+                }
             };
             if usage.used < level {
                 let what =

@@ -4,7 +4,7 @@ use crate::book::{Book, CREDENTIAL};
 use larder::domain::charge::{Resolution, Settlement};
 use larder::domain::connection::{Ask, Hold, HoldReason};
 use larder::domain::ids::{Caller, ChargeId, ConnectionKey, ConnectionName, Organization};
-use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay};
+use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use larder::domain::outcome::Outcome;
 use larder::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
 use larder::rules::budget::{Ledger, Refusal, Request};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const DAY: u64 = 86_400_000;
 
-fn limit(amount: u64, kind: Kind) -> Limit {
+pub fn limit(amount: u64, kind: Kind) -> Limit {
     let (keep, cap) = (BTreeMap::new(), BTreeMap::new());
     Limit { name: "rule".to_owned(), amount, kind, scope: Scope::Credential, keep, cap }
 }
@@ -23,7 +23,7 @@ fn at(steady: u64) -> Now {
     Now { steady: Steady(steady), era: 0, trust: ClockTrust::Trusted, offsets }
 }
 
-fn request(caller: Caller, cost: u32) -> Request {
+pub fn request(caller: Caller, cost: u32) -> Request {
     Request {
         connection: ConnectionKey {
             organization: Organization::default(),
@@ -36,7 +36,7 @@ fn request(caller: Caller, cost: u32) -> Request {
     }
 }
 
-fn answered(at: Stamp) -> Resolution {
+pub fn answered(at: Stamp) -> Resolution {
     let (settlement, outcome) = (Settlement::Posted, Outcome::Data);
     Resolution { at, settlement, outcome, status: Some(200), rule: String::new(), said: None, cost: None }
 }
@@ -72,8 +72,21 @@ fn a_greedy_caller_without_latency_gets_the_whole_amount_of_every_window() {
     assert_eq!(greedy(vec![pace], 1, Span::ZERO, 7_000 * 20), 7 * 20);
     let daily = limit(9, Kind::Daily { resets_at: TimeOfDay(0), time_zone: "America/New_York".to_owned() });
     assert!(greedy(vec![daily], 1, Span::ZERO, 20 * DAY) >= 9 * 20);
+    let weekly =
+        Kind::Weekly { day: Weekday::Friday, resets_at: TimeOfDay(17 * 60), time_zone: "America/New_York".to_owned() };
+    assert!(greedy(vec![limit(9, weekly)], 1, Span::ZERO, 70 * DAY) >= 9 * 10);
+    let anchored = limit(5, Kind::Anchored { window });
+    assert_eq!(greedy(vec![anchored], 1, Span::ZERO, 20 * window.0), 5 * 20);
     let monthly = limit(9, Kind::Monthly { day: 5, resets_at: TimeOfDay(60), time_zone: "Asia/Kolkata".to_owned() });
     assert!(greedy(vec![monthly], 1, Span::ZERO, 365 * DAY) >= 9 * 12);
+}
+
+#[test]
+fn weight_costs_a_pace_no_more_than_a_sliding_count_demands() {
+    let minute = || limit(10, Kind::Pace { window: Span::from_secs(60) });
+    assert_eq!(greedy(vec![minute()], 1, Span::ZERO, 60_000 * 20), 10 * 20, "one by one nothing is lost");
+    assert_eq!(greedy(vec![minute()], 5, Span::ZERO, 60_000 * 20), 10 * 20);
+    assert_eq!(greedy(vec![minute()], 3, Span::ZERO, 60_000 * 20), 9 * 20, "a fourth would be the twelfth unit");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! `PROPTEST_CASES=10000 cargo test --test budget` looks longer.
 
 mod book;
+mod calendars;
 #[path = "../judges/mod.rs"]
 mod judges;
 mod laws;
@@ -15,7 +16,7 @@ mod trace;
 use larder::rules::budget::Ledger;
 use laws::hold_all;
 use proptest::prelude::*;
-use trace::{any_kind, concurrent, daily, fixed, large, monthly, pace, rolling, traces};
+use trace::{anchored, any_kind, concurrent, daily, fixed, large, monthly, pace, rolling, traces, weekly};
 
 fn check(story: &trace::Trace) -> Result<(), TestCaseError> {
     hold_all::<Ledger>(story).map_err(|broken| TestCaseError::fail(format!("{}: {}", broken.law, broken.detail)))
@@ -35,7 +36,7 @@ proptest! {
     }
 
     #[test]
-    fn paces_hold_under_gcra_without_burst_and_under_a_sliding_log(story in traces(pace(), 1..=1)) {
+    fn paces_hold_under_gcra_without_burst_and_under_a_sliding_log_whatever_a_request_costs(story in traces(pace(), 1..=1)) {
         check(&story)?;
     }
 
@@ -50,6 +51,16 @@ proptest! {
     }
 
     #[test]
+    fn weekly_limits_hold_in_their_zone(story in traces(weekly(), 1..=1)) {
+        check(&story)?;
+    }
+
+    #[test]
+    fn anchored_limits_hold_wherever_a_window_opened(story in traces(anchored(), 1..=1)) {
+        check(&story)?;
+    }
+
+    #[test]
     fn no_more_are_in_flight_than_may_be(story in traces(concurrent(), 1..=1)) {
         check(&story)?;
     }
@@ -60,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn large_amounts_in_coarser_slots_never_overspend(story in large(prop_oneof![rolling(), fixed(), daily(), monthly()].boxed())) {
+    fn large_amounts_in_coarser_slots_never_overspend(story in large(prop_oneof![rolling(), fixed(), daily(), weekly(), monthly(), anchored(), pace()].boxed())) {
         check(&story)?;
     }
 }

@@ -6,7 +6,7 @@ use crate::trace::{self, Trace};
 use larder::domain::charge::{Charge, Resolution, Settlement};
 use larder::domain::connection::Ask;
 use larder::domain::ids::{Caller, ChargeId, Endpoint};
-use larder::domain::limit::{Kind, Limit, Scope};
+use larder::domain::limit::{Kind, Limit, Scope, Weekday};
 use larder::domain::outcome::Outcome;
 use larder::domain::time::{Now, Span, Steady};
 use larder::rules::budget::{Ledger, Refusal, Request, Usage};
@@ -230,6 +230,37 @@ mistakes! {
                 }
                 _ => limit,
             }
+        }
+    }
+    a_week_that_turns_a_day_early: WeekTurnsEarly, trace::traces(trace::weekly(), 1..=1), "never over", {
+        fn limit(limit: Limit) -> Limit {
+            match limit.kind {
+                Kind::Weekly { day, resets_at, time_zone } => {
+                    let day = Weekday::ALL[(day as usize + 6) % 7];
+                    Limit { kind: Kind::Weekly { day, resets_at, time_zone }, ..limit }
+                }
+                _ => limit,
+            }
+        }
+    }
+    an_anchored_window_kept_as_a_fixed_one: AnchoredAsFixed, trace::traces(trace::anchored(), 1..=1), "never over", {
+        fn limit(limit: Limit) -> Limit {
+            match limit.kind {
+                Kind::Anchored { window } => Limit { kind: Kind::Fixed { window }, ..limit },
+                _ => limit,
+            }
+        }
+    }
+    an_anchored_window_that_ends_a_window_after_sending: AnchoredAtSending, trace::traces(trace::anchored(), 1..=1), "never over", {
+        fn resolution(charge: &Charge, mut resolution: Resolution) -> Resolution {
+            resolution.at = charge.reserved_at;
+            resolution
+        }
+    }
+    a_lost_request_that_is_sure_to_have_opened_its_window: LostIsSure, trace::traces(trace::anchored(), 1..=1), "never over", {
+        fn resolution(_: &Charge, mut resolution: Resolution) -> Resolution {
+            resolution.status = Some(200);
+            resolution
         }
     }
     only_the_newest_reading_of_the_clock: NewestOffsetAlone, trace::traces(trace::daily(), 1..=1), "never over", {

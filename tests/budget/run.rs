@@ -164,7 +164,7 @@ impl<B: Book> Run<'_, B> {
             at: self.now().stamp(),
             settlement: flight.settlement,
             outcome: flight.outcome,
-            status: None,
+            status: (flight.outcome == Outcome::Data).then_some(200),
             rule: String::new(),
             said: None,
             cost: None,
@@ -231,6 +231,7 @@ impl<B: Book> Run<'_, B> {
             Fate::Answered { after, counted } => (Some(counted), way(after), Some((Settlement::Posted, Outcome::Data))),
             Fate::TimedOut { counted } => (Some(counted), deadline, Some((Settlement::Posted, Outcome::TimedOut))),
             Fate::Abandoned { counted } => (Some(counted), deadline, None),
+            Fate::Swallowed { after } => (None, way(after), Some((Settlement::Posted, Outcome::Dropped))),
             Fate::Voided { after } => (None, way(after), Some((Settlement::Voided, Outcome::Unreachable))),
         };
         let sent = self.evidence.sent.len();
@@ -291,6 +292,8 @@ impl<B: Book> Run<'_, B> {
             let sent = &mut self.evidence.sent[flight.sent];
             sent.end = sent.record.deadline;
         }
+        // What opened the window of an anchored limit may be forgotten: then it is kept more strictly than before.
+        self.fears_more |= self.trace.limits.iter().any(|l| matches!(l.kind, Kind::Anchored { .. }));
         self.book = B::open(&self.trace.limits);
         let horizon = B::horizon(&self.trace.limits, &now);
         for sent in self.evidence.sent.iter().filter(|s| s.record.reserved_at.steady >= horizon) {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use larder::domain::ids::Caller;
-use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay};
+use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use larder::domain::time::Span;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -66,7 +66,11 @@ pub enum Fate {
     Abandoned {
         counted: u32,
     },
-    /// The provider never saw it.
+    /// It broke on the way, and nobody knows that the provider never saw it.
+    Swallowed {
+        after: u32,
+    },
+    /// The provider never saw it, and that is known.
     Voided {
         after: u32,
     },
@@ -82,6 +86,7 @@ fn fate() -> impl Strategy<Value = Fate> {
         6 => (permille(), permille()).prop_map(|(after, counted)| Fate::Answered { after, counted }),
         2 => permille().prop_map(|counted| Fate::TimedOut { counted }),
         1 => permille().prop_map(|counted| Fate::Abandoned { counted }),
+        1 => permille().prop_map(|after| Fate::Swallowed { after }),
         1 => permille().prop_map(|after| Fate::Voided { after }),
     ]
 }
@@ -156,11 +161,29 @@ pub fn monthly() -> BoxedStrategy<Kind> {
         .prop_map(|(day, resets_at, zone)| Kind::Monthly { day, resets_at, time_zone: zone.to_owned() })
         .boxed()
 }
+pub fn weekly() -> BoxedStrategy<Kind> {
+    (prop::sample::select(Weekday::ALL.to_vec()), reset(), zone())
+        .prop_map(|(day, resets_at, zone)| Kind::Weekly { day, resets_at, time_zone: zone.to_owned() })
+        .boxed()
+}
+pub fn anchored() -> BoxedStrategy<Kind> {
+    window().prop_map(|window| Kind::Anchored { window }).boxed()
+}
 pub fn concurrent() -> BoxedStrategy<Kind> {
     Just(Kind::Concurrent).boxed()
 }
 pub fn any_kind() -> BoxedStrategy<Kind> {
-    prop_oneof![3 => rolling(), 2 => fixed(), 2 => pace(), 2 => daily(), 1 => monthly(), 2 => concurrent()].boxed()
+    prop_oneof![
+        3 => rolling(),
+        2 => fixed(),
+        2 => pace(),
+        2 => daily(),
+        1 => weekly(),
+        1 => monthly(),
+        2 => anchored(),
+        2 => concurrent()
+    ]
+    .boxed()
 }
 
 /// A limit that leaves at least one unit to everybody. What is kept of a pace would mean nothing.

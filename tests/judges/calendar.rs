@@ -1,126 +1,135 @@
-//! Judges that read a calendar: days and months in a time zone, across its changes of the clock.
+//! Judges that read a calendar: days, weeks and months in a time zone, across its changes of the clock. Where a reset is left out or
+//! comes twice providers differ: there is a judge for each way to read the clock, and none of them may count too many.
 
 use super::{Judge, Ms, Over};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
+use std::collections::BTreeMap;
 
-/// Which stretch an instant belongs to: it begins at the last reset that is not after the instant. Where a reset falls into the hour
-/// that a change of the clock leaves out it comes as much later, where it falls into the hour that comes twice it is the first.
+/// What is counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    Day,
+    /// From this day of the week on, 0 is Monday.
+    Week(u8),
+    /// From this day of the month on; from the last one where it is shorter.
+    Month(u8),
+}
+
+/// How a provider reads its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It resets at an instant: of a time that comes twice the first; one that is left out comes as much later.
+    First,
+    /// It resets at an instant: of a time that comes twice the second; one that is left out comes as much earlier.
+    Second,
+    /// It never resets: it counts under the date that its wall clock shows, reckoned from the time of day of the reset.
+    ByDate,
+}
+
+impl Reading {
+    pub const ALL: [Reading; 3] = [Reading::First, Reading::Second, Reading::ByDate];
+}
+
 #[derive(Clone, Debug)]
-struct Resets {
+struct Clock {
     zone: TimeZone,
     minute_of_day: u16,
-    /// `None`: every day.
-    day_of_month: Option<u8>,
+    period: Period,
+    reading: Reading,
 }
 
-impl Resets {
+impl Clock {
+    /// Names the period that `at` is in.
+    fn period(&self, at: Ms) -> Ms {
+        let instant = Timestamp::from_millisecond(at).expect("an instant in this era");
+        let local = self.zone.to_datetime(instant);
+        let passed = local.time() >= Time::midnight() + i64::from(self.minute_of_day).minutes();
+        let day = if passed { local.date() } else { local.date().saturating_sub(1.day()) };
+        if self.reading == Reading::ByDate {
+            return Ms::from(day.since(Date::constant(1970, 1, 1)).expect("days").get_days())
+                - self.days_since_start(day);
+        }
+        // The instants of the resets around, and the last of them that has come.
+        let around = (-33i64..=2).map(|d| local.date().saturating_add(d.days()));
+        let resets = around.filter(|date| self.days_since_start(*date) == 0).map(|date| self.reset_on(date));
+        resets.filter(|reset| *reset <= at).max().expect("a reset within the last month")
+    }
+
+    /// How many days `day` is into its period.
+    fn days_since_start(&self, day: Date) -> Ms {
+        match self.period {
+            Period::Day => 0,
+            Period::Week(first) => (7 + Ms::from(day.weekday().to_monday_zero_offset()) - Ms::from(first)) % 7,
+            Period::Month(first) => {
+                let of = |month: Date| {
+                    let day = (first as i8).min(month.days_in_month());
+                    Date::new(month.year(), month.month(), day).expect("a day of that month")
+                };
+                let this = of(day);
+                let start = if this <= day { this } else { of(day.first_of_month().saturating_sub(1.day())) };
+                Ms::from(day.since(start).expect("days").get_days())
+            }
+        }
+    }
+
     fn reset_on(&self, date: Date) -> Ms {
         let time = Time::midnight() + i64::from(self.minute_of_day).minutes();
-        let zoned = date.to_datetime(time).to_zoned_datetime(self.zone.clone()).expect("a date in this era");
-        zoned.timestamp().as_millisecond()
-    }
-
-    fn in_month(&self, month: Date, day: u8) -> Ms {
-        let day = (day as i8).min(month.days_in_month());
-        self.reset_on(Date::new(month.year(), month.month(), day).expect("a day of that month"))
-    }
-
-    /// Start of the stretch that `at` is in.
-    fn start(&self, at: Ms) -> Ms {
-        let instant = Timestamp::from_millisecond(at).expect("an instant in this era");
-        let date = instant.to_zoned_datetime(self.zone.clone()).date();
-        let candidates: Vec<Ms> = match self.day_of_month {
-            None => (-2i64..=1).map(|d| self.reset_on(date.saturating_add(d.days()))).collect(),
-            Some(day) => {
-                (-2i64..=1).map(|m| self.in_month(date.first_of_month().saturating_add(m.months()), day)).collect()
-            }
+        let instants = self.zone.to_ambiguous_timestamp(date.to_datetime(time));
+        let twice = instants.is_ambiguous()
+            && self.zone.to_datetime(instants.earlier().expect("an instant")) == date.to_datetime(time);
+        let instant = match (self.reading, twice) {
+            (Reading::First, true) | (Reading::Second, false) => instants.earlier(),
+            _ => instants.later(),
         };
-        candidates.into_iter().filter(|reset| *reset <= at).max().expect("a reset before")
+        instant.expect("an instant in this era").as_millisecond()
     }
 }
 
-/// Counts from one reset to the next. The provider's clock runs `skew` ahead of the line that it is told.
+/// Counts by the period that the provider's clock says, which runs `skew` ahead of the line that it is told.
 #[derive(Clone, Debug)]
-struct Stretches {
+pub struct Zoned {
     name: String,
-    resets: Resets,
+    clock: Clock,
     limit: u64,
     skew: Ms,
-    current: Ms,
-    units: u64,
+    periods: BTreeMap<Ms, u64>,
 }
 
-impl Stretches {
+impl Zoned {
+    pub fn new(limit: u64, zone: &str, period: Period, minute_of_day: u16, skew_ms: i64, reading: Reading) -> Zoned {
+        let name = format!("{period:?} in {zone} from minute {minute_of_day} ({reading:?})");
+        let zone = TimeZone::get(zone).unwrap_or_else(|e| panic!("no zone {zone}: {e}"));
+        let clock = Clock { zone, minute_of_day, period, reading };
+        Zoned { name, clock, limit, skew: skew_ms, periods: BTreeMap::new() }
+    }
+
+    /// One for each way to read the clock.
+    pub fn all(limit: u64, zone: &str, period: Period, minute_of_day: u16, skew_ms: i64) -> Vec<Box<dyn Judge>> {
+        let one = |reading| Zoned::new(limit, zone, period, minute_of_day, skew_ms, reading);
+        Reading::ALL.into_iter().map(|reading| Box::new(one(reading)) as Box<dyn Judge>).collect()
+    }
+
+    /// The reset that began the period of `at`, by the provider's clock without its skew; a number of days by date.
+    pub fn start(&self, at: Ms) -> Ms {
+        self.clock.period(at)
+    }
+}
+
+impl Judge for Zoned {
     fn count(&mut self, at: Ms, cost: u64) -> Result<(), Over> {
-        let start = self.resets.start(at + self.skew);
-        if start != self.current {
-            (self.current, self.units) = (start, 0);
-        }
-        self.units += cost;
-        if self.units <= self.limit {
+        let units = self.periods.entry(self.clock.period(at + self.skew)).or_default();
+        *units += cost;
+        if *units <= self.limit {
             return Ok(());
         }
         let judge = format!("{} by a clock {} ms ahead", self.name, self.skew);
-        Err(Over { judge, at, count: self.units, limit: self.limit })
+        Err(Over { judge, at, count: *units, limit: self.limit })
     }
 
     fn level(&self, at: Ms) -> u64 {
-        if self.resets.start(at + self.skew) == self.current { self.units } else { 0 }
-    }
-}
-
-/// A day in `zone`, from `minute_of_day` to the same on the next day: 23 to 25 hours across a change of the clock.
-#[derive(Clone, Debug)]
-pub struct DailyZone(Stretches);
-
-/// A month in `zone`, from `minute_of_day` on `day` (the last day where the month is shorter).
-#[derive(Clone, Debug)]
-pub struct MonthlyZone(Stretches);
-
-fn zone(name: &str) -> TimeZone {
-    TimeZone::get(name).unwrap_or_else(|e| panic!("no zone {name}: {e}"))
-}
-
-impl DailyZone {
-    pub fn new(limit: u64, zone_name: &str, minute_of_day: u16, skew_ms: i64) -> DailyZone {
-        let resets = Resets { zone: zone(zone_name), minute_of_day, day_of_month: None };
-        let name = format!("days in {zone_name} from minute {minute_of_day}");
-        DailyZone(Stretches { name, resets, limit, skew: skew_ms, current: Ms::MIN, units: 0 })
-    }
-    /// The reset that began the day of `at`, by the provider's clock without its skew.
-    pub fn start(&self, at: Ms) -> Ms {
-        self.0.resets.start(at)
-    }
-}
-
-impl MonthlyZone {
-    pub fn new(limit: u64, zone_name: &str, day: u8, minute_of_day: u16, skew_ms: i64) -> MonthlyZone {
-        let resets = Resets { zone: zone(zone_name), minute_of_day, day_of_month: Some(day) };
-        let name = format!("months in {zone_name} from day {day}, minute {minute_of_day}");
-        MonthlyZone(Stretches { name, resets, limit, skew: skew_ms, current: Ms::MIN, units: 0 })
-    }
-    pub fn start(&self, at: Ms) -> Ms {
-        self.0.resets.start(at)
-    }
-}
-
-impl Judge for DailyZone {
-    fn count(&mut self, at: Ms, cost: u64) -> Result<(), Over> {
-        self.0.count(at, cost)
-    }
-    fn level(&self, at: Ms) -> u64 {
-        self.0.level(at)
-    }
-}
-
-impl Judge for MonthlyZone {
-    fn count(&mut self, at: Ms, cost: u64) -> Result<(), Over> {
-        self.0.count(at, cost)
-    }
-    fn level(&self, at: Ms) -> u64 {
-        self.0.level(at)
+        self.periods.get(&self.clock.period(at + self.skew)).copied().unwrap_or(0)
     }
 }
 
@@ -132,9 +141,13 @@ mod tests {
         text.parse::<Timestamp>().expect("RFC 3339").as_millisecond()
     }
 
+    fn judge(zone: &str, period: Period, minute: u16, reading: Reading) -> Zoned {
+        Zoned::new(1, zone, period, minute, 0, reading)
+    }
+
     #[test]
     fn a_day_is_23_to_25_hours_across_a_change_of_the_clock() {
-        let day = DailyZone::new(1, "America/New_York", 0, 0);
+        let day = judge("America/New_York", Period::Day, 0, Reading::First);
         let rows = [
             // (an instant, the reset before it)
             ("2027-03-14T04:59:59Z", "2027-03-13T05:00:00Z"), // EST, one second before midnight
@@ -149,28 +162,49 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_that_is_left_out_or_comes_twice() {
-        let gap = DailyZone::new(1, "Europe/Berlin", 150, 0); // 02:30 does not exist on 2027-03-28
-        assert_eq!(gap.start(at("2027-03-28T12:00:00Z")), at("2027-03-28T01:30:00Z"), "03:30 CEST");
-        let fold = DailyZone::new(1, "Europe/Berlin", 150, 0); // 02:30 comes twice on 2027-10-31
-        assert_eq!(fold.start(at("2027-10-31T12:00:00Z")), at("2027-10-31T00:30:00Z"), "02:30 CEST");
-        let midnight = DailyZone::new(1, "Asia/Beirut", 0, 0); // the clock goes from 00:00 to 01:00
+    fn a_reset_that_is_left_out_or_comes_twice_is_read_in_three_ways() {
+        let start = |reading, instant: &str| judge("Europe/Berlin", Period::Day, 150, reading).start(at(instant));
+        // 02:30 does not exist on 2027-03-28, and comes twice on 2027-10-31.
+        assert_eq!(start(Reading::First, "2027-03-28T12:00:00Z"), at("2027-03-28T01:30:00Z"), "03:30 CEST");
+        assert_eq!(start(Reading::Second, "2027-03-28T12:00:00Z"), at("2027-03-28T00:30:00Z"), "01:30 CET");
+        assert_eq!(start(Reading::First, "2027-10-31T12:00:00Z"), at("2027-10-31T00:30:00Z"), "02:30 CEST");
+        assert_eq!(start(Reading::Second, "2027-10-31T12:00:00Z"), at("2027-10-31T01:30:00Z"), "02:30 CET");
+        // By its date the clock goes back into the day before for half an hour.
+        let by_date = |instant| start(Reading::ByDate, instant);
+        let (before, after) = (by_date("2027-10-31T00:29:00Z"), by_date("2027-10-31T00:31:00Z"));
+        assert_eq!(after, before + 1);
+        assert_eq!(by_date("2027-10-31T01:10:00Z"), before, "02:10 CET");
+        assert_eq!(by_date("2027-10-31T01:40:00Z"), after);
+        let midnight = judge("Asia/Beirut", Period::Day, 0, Reading::First); // the clock goes from 00:00 to 01:00
         assert_eq!(midnight.start(at("2026-03-29T12:00:00Z")), at("2026-03-28T22:00:00Z"));
     }
 
     #[test]
+    fn a_week_begins_on_its_day() {
+        for reading in Reading::ALL {
+            let week = judge("UTC", Period::Week(2), 60, reading); // Wednesdays at 01:00
+            let start = week.start(at("2027-01-06T01:00:00Z"));
+            assert_eq!(week.start(at("2027-01-13T00:59:59Z")), start, "{reading:?}");
+            assert_ne!(week.start(at("2027-01-13T01:00:00Z")), start, "{reading:?}");
+            assert_ne!(week.start(at("2027-01-06T00:59:59Z")), start, "{reading:?}");
+        }
+    }
+
+    #[test]
     fn a_month_from_the_31st_begins_on_its_last_day_where_it_is_shorter() {
-        let month = MonthlyZone::new(1, "UTC", 31, 0, 0);
+        let month = judge("UTC", Period::Month(31), 0, Reading::First);
         assert_eq!(month.start(at("2027-02-27T23:59:59Z")), at("2027-01-31T00:00:00Z"));
         assert_eq!(month.start(at("2027-02-28T00:00:00Z")), at("2027-02-28T00:00:00Z"));
         assert_eq!(month.start(at("2027-03-30T23:59:59Z")), at("2027-02-28T00:00:00Z"));
         assert_eq!(month.start(at("2028-02-29T00:00:00Z")), at("2028-02-29T00:00:00Z"));
+        let by_date = judge("UTC", Period::Month(31), 0, Reading::ByDate);
+        assert_eq!(by_date.start(at("2027-03-30T23:59:59Z")) * 86_400_000, at("2027-02-28T00:00:00Z"));
     }
 
     #[test]
     fn the_skew_of_the_providers_clock_moves_its_reset() {
         let midnight = at("2027-01-02T00:00:00Z");
-        let mut ahead = DailyZone::new(1, "UTC", 0, 2000);
+        let mut ahead = Zoned::new(1, "UTC", Period::Day, 0, 2000, Reading::First);
         assert!(ahead.count(midnight - 2001, 1).is_ok());
         assert!(ahead.count(midnight - 2000, 1).is_ok(), "their day has turned");
         assert!(ahead.count(midnight, 1).is_err());

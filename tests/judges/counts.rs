@@ -1,4 +1,4 @@
-//! Judges that need no calendar: the sliding log, windows aligned to the clock, and GCRA.
+//! Judges that need no calendar: the sliding log, windows aligned to the clock, windows that a request opens, and GCRA.
 
 use super::{Judge, Ms, Over};
 use std::collections::VecDeque;
@@ -77,6 +77,42 @@ impl Judge for FixedWindows {
     }
 }
 
+/// Counts in windows of their own: the first request after the last window ended opens the next.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    limit: u64,
+    window: Ms,
+    opened: Option<Ms>,
+    units: u64,
+}
+
+impl Opened {
+    pub fn new(limit: u64, window_ms: u64) -> Opened {
+        Opened { limit, window: window_ms as Ms, opened: None, units: 0 }
+    }
+    fn is_open(&self, at: Ms) -> bool {
+        self.opened.is_some_and(|opened| at < opened + self.window)
+    }
+}
+
+impl Judge for Opened {
+    fn count(&mut self, at: Ms, cost: u64) -> Result<(), Over> {
+        if !self.is_open(at) {
+            (self.opened, self.units) = (Some(at), 0);
+        }
+        self.units += cost;
+        if self.units <= self.limit {
+            return Ok(());
+        }
+        let judge = format!("windows of {} ms from their first request", self.window);
+        Err(Over { judge, at, count: self.units, limit: self.limit })
+    }
+
+    fn level(&self, at: Ms) -> u64 {
+        if self.is_open(at) { self.units } else { 0 }
+    }
+}
+
 /// Generic cell rate algorithm (a leaky bucket as a meter): `limit` units per `window`, evenly, with room for `burst`
 /// units more at once. Exact: its time runs in `limit`-ths of a millisecond.
 #[derive(Clone, Debug)]
@@ -146,6 +182,17 @@ mod tests {
         assert_eq!(windows.count(200, 1), Ok(()), "window 0");
         assert_eq!(windows.level(1199), 1);
         assert_eq!(windows.level(1200), 0);
+    }
+
+    #[test]
+    fn a_window_opens_with_the_first_request_after_the_last_one_ended() {
+        let mut opened = Opened::new(2, 1000);
+        assert_eq!(opened.count(700, 1), Ok(()));
+        assert_eq!(opened.count(1699, 1), Ok(()));
+        assert_eq!(opened.level(1699), 2);
+        assert_eq!(opened.level(1700), 0);
+        assert_eq!(opened.count(1800, 2), Ok(()), "three within 110 ms, in two windows");
+        assert!(opened.count(2799, 1).is_err(), "it ends at 2800");
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn limits_are_refused_in_words() {
         (
             "",
             "4: L.requests: is missing: how many requests the provider allows\n\
-             4: L.kind: is missing: one of rolling, fixed, daily, monthly, pace, concurrent",
+             4: L.kind: is missing: one of rolling, fixed, anchored, daily, weekly, monthly, pace, concurrent",
         ),
         (
             "requests = 5\nkind = \"rolling\"",
@@ -189,6 +189,22 @@ fn limits_are_refused_in_words() {
             "8: L.time_zone: \"Europe/Berln\" is not a time zone; did you mean \"Europe/Berlin\"?",
         ),
         ("requests = 5\nkind = \"monthly\"\nday = 32", "8: L.day: must be from 1 to 31, not 32"),
+        (
+            "requests = 5\nkind = \"weekly\"",
+            "4: L.day: is missing: the day of the week on which it resets, such as \"monday\"",
+        ),
+        (
+            "requests = 5\nkind = \"weekly\"\nday = \"Monday\"",
+            "8: L.day: \"Monday\" is not a day of the week; did you mean `monday`?",
+        ),
+        (
+            "requests = 5\nkind = \"anchored\"\nwindow = \"1d\"\nday = 1",
+            "9: L.day: does not belong to kind \"anchored\"",
+        ),
+        (
+            "requests = 5\nkind = \"pace\"\nwindow = \"1m\"\nkeep = { refresh = 1 }",
+            "9: L.keep: means nothing for kind \"pace\": it lets one through, whoever asks first",
+        ),
         (
             "requests = 5\nkind = \"concurrent\"\nscope = \"endpont\"",
             "8: L.scope: \"endpont\" is unknown; did you mean `endpoint`?",

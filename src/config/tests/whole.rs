@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::ids::Caller;
-use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay};
+use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use crate::domain::outcome::{Outcome, Reach};
 use crate::domain::send::SendSpec;
 use crate::domain::spec::*;
@@ -46,6 +46,20 @@ name = "month"
 requests = 1_000
 kind     = "monthly"
 day      = 31
+
+[[connection.limit]]
+name = "week"
+requests  = 700
+kind      = "weekly"
+day       = "sunday"
+resets_at = "17:00"
+time_zone = "America/New_York"
+
+[[connection.limit]]
+name = "ten"
+requests = 120
+window   = "10m"
+kind     = "anchored"
 
 [[connection.limit]]
 name = "second"
@@ -165,6 +179,11 @@ fn every_kind_of_limit_is_read() {
         cap: Default::default(),
     };
     let utc = || "UTC".to_owned();
+    let sundays = || Kind::Weekly {
+        day: Weekday::Sunday,
+        resets_at: TimeOfDay(17 * 60),
+        time_zone: "America/New_York".to_owned(),
+    };
     let expected = [
         Limit {
             scope: Scope::Endpoint,
@@ -173,6 +192,8 @@ fn every_kind_of_limit_is_read() {
         },
         limit("day", 300, Kind::Daily { resets_at: TimeOfDay(90), time_zone: "Europe/Berlin".to_owned() }),
         limit("month", 1000, Kind::Monthly { day: 31, resets_at: TimeOfDay(0), time_zone: utc() }),
+        limit("week", 700, sundays()),
+        limit("ten", 120, Kind::Anchored { window: Span::from_secs(600) }),
         limit("second", 2, Kind::Pace { window: Span::from_secs(1) }),
         limit("minute", 60, Kind::Fixed { window: Span::from_secs(60) }),
         Limit { cap: [(Caller::Poller, 3), (Caller::Gateway, 2)].into(), ..limit("open", 5, Kind::Concurrent) },

@@ -1,20 +1,31 @@
 //! The ledger of one credential in memory: every limit and the hold, decided together. Rebuilt from the durable charges.
 
-use super::slots::{Book, Units};
+use super::anchors::{Past, Seen};
+use super::book::{Book, Posting};
+use super::slots::Units;
 use super::window::Window;
 use super::{Refusal, Request, Reserved, Usage};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Ask, Hold};
 use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
-use crate::domain::limit::{Limit, Scope};
+use crate::domain::limit::{Kind, Limit, Scope};
 use crate::domain::time::{Now, Span, Steady};
 use std::collections::{BTreeMap, HashMap};
 
-/// One limit with its books: one, or one for each endpoint.
+/// Whether a window stands for its limit, or only agrees with the one that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Shown,
+    /// Of a paced limit: asked by requests that cost more than one (see [`Window::Pace`]).
+    Beside,
+}
+
+/// One window of a limit with its books: one, or one for each endpoint.
 #[derive(Clone, Debug)]
 struct Counter {
     limit: Limit,
     window: Window,
+    role: Role,
     grain: Span,
     books: BTreeMap<Option<Endpoint>, Book>,
 }
@@ -39,10 +50,13 @@ pub struct Ledger {
 }
 
 impl Counter {
-    fn new(limit: Limit) -> Counter {
-        let window = Window::of(&limit);
-        let grain = window.grain(limit.amount);
-        Counter { limit, window, grain, books: BTreeMap::new() }
+    /// The counters of a limit, one for each of its windows.
+    fn all_of(limit: &Limit) -> impl Iterator<Item = Counter> {
+        Window::all_of(limit).into_iter().enumerate().map(|(n, window)| {
+            let grain = window.grain(limit.amount);
+            let role = if n == 0 { Role::Shown } else { Role::Beside };
+            Counter { limit: limit.clone(), window, role, grain, books: BTreeMap::new() }
+        })
     }
 
     fn key(&self, endpoint: &Endpoint) -> Option<Endpoint> {
@@ -52,44 +66,42 @@ impl Counter {
         }
     }
 
-    /// Units of this limit that a request of `cost` takes. In flight a request is one, whatever it costs; a paced request is
-    /// one too, and its cost makes the pause after it longer.
+    /// Units of this limit that a request of `cost` takes. In flight a request is one, whatever it costs.
     fn units(&self, cost: u64) -> u64 {
-        match self.window {
-            Window::InFlight | Window::Pace { .. } => 1,
-            Window::Rolling { .. } | Window::Periods { .. } => cost,
-        }
+        if self.window.is_in_flight() { 1 } else { cost }
     }
 
-    /// Where in the book a charge stands that arrived (or is feared to arrive) at `arrived`.
-    fn place(&self, arrived: Steady, cost: u64) -> Steady {
-        match self.window {
-            Window::Pace { unit, .. } => arrived + Span(unit.0.saturating_mul(cost.saturating_sub(1))),
+    /// How a charge stands in the book that arrived (or is feared to arrive) at `arrived`. The pause after a paced one is longer
+    /// the more it cost: it stands as much later.
+    fn posting(&self, charge: &InFlight, arrived: Steady, seen: Seen) -> Posting {
+        let arrived = match self.window {
+            Window::Pace { unit, .. } => arrived + Span(unit.0.saturating_mul(charge.cost.saturating_sub(1))),
             _ => arrived,
-        }
+        };
+        let units = self.units(charge.cost);
+        Posting { reserved: charge.reserved_at, arrived, caller: charge.caller, units, seen }
     }
 
-    fn post(&mut self, charge: &InFlight, arrived: Steady) {
-        let (at, units) = (self.place(arrived, charge.cost), self.units(charge.cost));
-        self.books.entry(self.key(&charge.endpoint)).or_default().post(at, self.grain, charge.caller, units);
+    fn post(&mut self, charge: &InFlight, (arrived, seen): (Steady, Seen), past: Past) {
+        let posting = self.posting(charge, arrived, seen);
+        let book = self.books.entry(self.key(&charge.endpoint)).or_insert_with(|| Book::new(&self.window, past));
+        book.post(posting, self.grain);
     }
 
     fn withdraw(&mut self, charge: &InFlight) {
-        let (at, units) = (self.place(charge.deadline, charge.cost), self.units(charge.cost));
+        let posting = self.posting(charge, charge.deadline, Seen::Perhaps);
         if let Some(book) = self.books.get_mut(&self.key(&charge.endpoint)) {
-            book.withdraw(at, self.grain, charge.caller, units);
+            book.withdraw(posting, self.grain);
         }
-    }
-
-    /// What may be taken at once: one for a paced limit, whatever its amount.
-    fn amount(&self) -> u64 {
-        if matches!(self.window, Window::Pace { .. }) { 1 } else { self.limit.amount }
     }
 
     /// Whether `caller` may take `cost` more beside what counts already.
     fn fits(&self, counting: &Units, caller: Caller, cost: u64) -> bool {
-        let kept: u64 = match self.window {
-            Window::Pace { .. } => 0,
+        if matches!(self.window, Window::Pace { .. }) {
+            return counting.total() == 0;
+        }
+        let kept: u64 = match self.limit.kind {
+            Kind::Pace { .. } => 0,
             _ => unused_keep(&self.limit, counting, Some(caller)),
         };
         let total = counting.total().saturating_add(self.units(cost)).saturating_add(kept);
@@ -97,7 +109,7 @@ impl Counter {
             Some(cap) if self.window.is_in_flight() => counting.of(caller) < *cap,
             _ => true,
         };
-        total <= self.amount() && capped
+        total <= self.limit.amount && capped
     }
 
     /// Whether it could ever fit: on an empty book.
@@ -111,15 +123,18 @@ impl Counter {
         if !self.could_fit(ask.caller, cost) {
             return Err(None);
         }
+        if self.role == Role::Beside && cost <= 1 {
+            return Ok(());
+        }
         let Some(book) = self.books.get(&self.key(&ask.endpoint)) else { return Ok(()) };
         let mut counting = book.live(&self.window, now);
         if self.fits(&counting, ask.caller, cost) {
             return Ok(());
         }
-        for (arrived, units) in book.counting(&self.window, now) {
+        for (release, units) in book.counting(&self.window, now) {
             counting = counting.minus(&units);
             if self.fits(&counting, ask.caller, cost) {
-                return Err(Some(self.window.release(arrived, now)));
+                return Err(Some(release));
             }
         }
         Err(Some(Steady::MAX))
@@ -139,9 +154,11 @@ impl Counter {
             used: shown.total(),
             used_by: shown.by_caller(),
             kept: unused_keep(&self.limit, &counting, None),
-            next_free_at: book
-                .and_then(|b| b.counting(&self.window, now).next())
-                .map(|(arrived, _)| self.window.release(arrived, now)),
+            next_free_at: book.and_then(|b| b.counting(&self.window, now).next()).map(|(release, _)| release),
+            resets_at: match (&self.window, book) {
+                (Window::Anchored { .. }, Some(b)) => b.counting(&self.window, now).last().map(|(release, _)| release),
+                (window, _) => window.resets_at(now),
+            },
         }
     }
 }
@@ -154,17 +171,18 @@ fn unused_keep(limit: &Limit, counting: &Units, except: Option<Caller>) -> u64 {
 
 impl Ledger {
     pub fn new(credential: CredentialId, limits: Vec<Limit>) -> Ledger {
-        let counters = limits.into_iter().map(Counter::new).collect();
+        let counters = limits.iter().flat_map(Counter::all_of).collect();
         Ledger { credential, counters, in_flight: HashMap::new(), hold: None }
     }
 
     pub fn limits(&self) -> impl Iterator<Item = &Limit> {
-        self.counters.iter().map(|c| &c.limit)
+        self.counters.iter().filter(|c| c.role == Role::Shown).map(|c| &c.limit)
     }
 
     /// Takes in a charge read from the store. Unresolved ones count as arriving at their deadline.
     pub fn restore(&mut self, charge: &Charge) {
-        self.take(charge);
+        // What was before the oldest charge that is read is not known.
+        self.take(charge, Past::Unknown);
         if let Some(resolution) = &charge.resolution {
             self.resolve(charge.id, resolution);
         }
@@ -200,7 +218,7 @@ impl Ledger {
             deadline: send_by + request.request_timeout,
             resolution: None,
         };
-        self.take(&charge);
+        self.take(&charge, Past::Quiet);
         Ok(Reserved { charge, send_by })
     }
 
@@ -231,12 +249,13 @@ impl Ledger {
     pub fn resolve(&mut self, id: ChargeId, resolution: &Resolution) {
         let Some(charge) = self.in_flight.remove(&id) else { return };
         let arrived = resolution.at.steady.max(charge.reserved_at);
+        let seen = if resolution.status.is_some() { Seen::Surely } else { Seen::Perhaps };
         let cost = charge.cost.max(u64::from(resolution.cost.unwrap_or(0)));
         let posted = InFlight { cost, ..charge.clone() };
         for counter in &mut self.counters {
             counter.withdraw(&charge);
             if resolution.settlement == Settlement::Posted && !counter.window.is_in_flight() {
-                counter.post(&posted, arrived);
+                counter.post(&posted, (arrived, seen), Past::Unknown);
             }
         }
     }
@@ -264,7 +283,7 @@ impl Ledger {
     /// How every limit stands. Limits by endpoint are told for `endpoints` and for every endpoint that still counts.
     pub fn usage(&self, now: &Now, endpoints: &[Endpoint]) -> Vec<Usage> {
         let mut all = Vec::new();
-        for counter in &self.counters {
+        for counter in self.counters.iter().filter(|c| c.role == Role::Shown) {
             match counter.limit.scope {
                 Scope::Credential => all.push(counter.usage(&None, now)),
                 Scope::Endpoint => {
@@ -282,11 +301,11 @@ impl Ledger {
     /// No charge reserved before this is counted by any of the limits, under any clock: where a restart begins to read.
     /// Allows an hour between reservation and arrival.
     pub fn horizon(limits: &[Limit], now: &Now) -> Steady {
-        let memory = limits.iter().map(|l| Window::of(l).memory().0).max().unwrap_or(0);
+        let memory = limits.iter().flat_map(Window::all_of).map(|w| w.memory().0).max().unwrap_or(0);
         Steady(now.steady.0.saturating_sub(memory).saturating_sub(3_600_000))
     }
 
-    fn take(&mut self, charge: &Charge) {
+    fn take(&mut self, charge: &Charge, past: Past) {
         let entry = InFlight {
             caller: charge.caller,
             endpoint: charge.endpoint.clone(),
@@ -295,7 +314,7 @@ impl Ledger {
             deadline: charge.deadline,
         };
         for counter in &mut self.counters {
-            counter.post(&entry, entry.deadline);
+            counter.post(&entry, (entry.deadline, Seen::Perhaps), past);
         }
         self.in_flight.insert(charge.id, entry);
     }

@@ -145,9 +145,36 @@ fn pace_is_one_and_then_nothing_counted_from_the_arrival() {
     let mut desk = Desk::new(vec![limit(2, Kind::Pace { window: Span::from_secs(1) })]);
     desk.polls_and_settles(0, 120);
     assert_eq!(not_until(desk.polls(200)), 620);
-    let id = desk.asks(&at(620), Caller::Poller, "/a", 2).unwrap_or_else(|r| panic!("{r:?}"));
-    desk.settles(id, 700, Settlement::Posted);
-    assert_eq!(not_until(desk.polls(701)), 1_700);
+    desk.polls_and_settles(620, 700);
+    assert_eq!(not_until(desk.polls(701)), 1_200);
+}
+
+#[test]
+fn a_weighty_request_keeps_the_pace_under_a_sliding_count_too() {
+    let mut desk = Desk::new(vec![limit(2, Kind::Pace { window: Span::from_secs(60) })]);
+    desk.polls_and_settles(0, 0);
+    // At 30 s a third unit would be inside the minute of the first.
+    assert_eq!(not_until(desk.asks(&at(30_000), Caller::Poller, "/a", 2)), 60_000);
+    let id = desk.asks(&at(60_000), Caller::Poller, "/a", 2).unwrap_or_else(|r| panic!("{r:?}"));
+    desk.settles(id, 60_000, Settlement::Posted);
+    assert_eq!(not_until(desk.polls(60_001)), 120_000);
+    assert_eq!(desk.ledger.usage(&at(60_001), &[])[0].used, 2);
+}
+
+#[test]
+fn an_anchored_window_is_free_as_a_whole_once_it_has_certainly_ended() {
+    let kind = Kind::Anchored { window: Span::from_secs(600) };
+    let mut desk = Desk::new(vec![limit(3, kind)]);
+    desk.polls_and_settles(10_000, 11_000);
+    desk.polls_and_settles(580_000, 581_000);
+    desk.polls_and_settles(590_000, 591_000);
+    assert_eq!(not_until(desk.polls(600_000)), 611_000);
+    let usage = &desk.ledger.usage(&at(600_000), &[])[0];
+    assert_eq!((usage.used, usage.resets_at), (3, Some(Steady(611_000))));
+    for ms in [611_000, 612_000, 613_000] {
+        desk.polls_and_settles(ms, ms);
+    }
+    assert_eq!(not_until(desk.polls(614_000)), 1_211_000);
 }
 
 #[test]

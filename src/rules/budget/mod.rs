@@ -1,13 +1,15 @@
 //! The budget: all limits of one credential, decided together. Knows nothing of disks, sockets or clocks.
 //!
 //! * [`window`] says how long a charge counts under one limit.
-//! * [`slots`] counts charges by the moment they arrived.
+//! * [`slots`] counts charges by the moment they arrived, [`anchors`] by the window that a request opened; [`book`] is either.
 //! * [`ledger`] holds every limit and the hold of one credential, and answers `admit`.
 //!
 //! The rule behind all of it (law 1): the provider may count a request at any instant between its reservation here and the
 //! arrival of its answer. So a request counts from its reservation on, and stops counting only when it provably cannot be in
 //! the provider's window any more, taking its *arrival* as the latest instant at which it was counted.
 
+pub mod anchors;
+pub mod book;
 pub mod ledger;
 pub mod slots;
 pub mod window;
@@ -103,6 +105,8 @@ pub struct Usage {
     pub kept: u64,
     /// When the next used unit comes free; an unresolved request is taken to arrive at its deadline.
     pub next_free_at: Option<Steady>,
+    /// When the provider's period turns: by its calendar, or by the window that a request opened. `None` for windows that roll.
+    pub resets_at: Option<Steady>,
 }
 
 impl Usage {

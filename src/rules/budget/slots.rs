@@ -34,13 +34,13 @@ impl Units {
 
 /// Posted charges of one limit (for one endpoint where scoped so). `live` is the sum over arrivals at or after `cut`.
 #[derive(Clone, Debug, Default)]
-pub struct Book {
+pub struct Slots {
     slots: BTreeMap<Steady, Units>,
     cut: Steady,
     live: Units,
 }
 
-impl Book {
+impl Slots {
     /// `grain`: arrivals are rounded up to a multiple of it.
     pub fn post(&mut self, arrived: Steady, grain: Span, caller: Caller, units: u64) {
         let at = round_up(arrived, grain);

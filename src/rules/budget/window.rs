@@ -18,36 +18,42 @@ pub enum Window {
     /// Counts until the provider's period has certainly turned, and in a fixed window at most `span` after its arrival:
     /// each of the two proves that no window can hold both the old and the new request.
     Periods { calendar: Calendar, at_most: Option<Span> },
-    /// The next request not before `unit` per unit of cost after the last arrival. Stricter than any token bucket: holds
-    /// against GCRA without burst, and therefore under a sliding count.
-    Pace {
-        unit: Span,
-        /// What the limit is declared over; for display only.
-        window: Span,
-    },
+    /// Counts until the window that it fell into, which the first request after the last one opened, has certainly ended, and at
+    /// most `span` after its arrival. Where a window opened is known as well as the latencies let it be: see `anchors`.
+    Anchored { span: Span },
+    /// The next request not before `unit` per unit of cost after the last arrival: GCRA without burst, stricter than any token
+    /// bucket. A request of cost 1 is then inside a sliding count as well: whatever cost `n` units in all took `n x unit`, which is
+    /// a whole `window` where `n` is the amount. A weightier one brings more at once; it is asked of a sliding count too.
+    Pace { unit: Span, window: Span },
     /// Counts while in flight: "arrival" is the deadline, until the resolution takes it out.
     InFlight,
 }
 
 impl Window {
-    pub fn of(limit: &Limit) -> Window {
+    /// What keeps the limit; all of them must agree. Pages show the first.
+    pub fn all_of(limit: &Limit) -> Vec<Window> {
         match &limit.kind {
-            Kind::Rolling { window } => Window::Rolling { span: *window },
-            Kind::Pace { window } => {
-                Window::Pace { unit: Span(window.0.div_ceil(limit.amount.max(1))), window: *window }
-            }
-            Kind::Concurrent => Window::InFlight,
-            kind @ (Kind::Fixed { .. } | Kind::Daily { .. } | Kind::Monthly { .. }) => {
+            Kind::Rolling { window } => vec![Window::Rolling { span: *window }],
+            // A rolling window is the strictest reading of an anchored one, and cheap for large amounts.
+            Kind::Anchored { window } if limit.amount > EXACT_UP_TO => vec![Window::Rolling { span: *window }],
+            Kind::Anchored { window } => vec![Window::Anchored { span: *window }],
+            Kind::Pace { window } => vec![Window::pace(limit.amount, *window), Window::Rolling { span: *window }],
+            Kind::Concurrent => vec![Window::InFlight],
+            kind @ (Kind::Fixed { .. } | Kind::Daily { .. } | Kind::Weekly { .. } | Kind::Monthly { .. }) => {
                 let at_most = match kind {
                     Kind::Fixed { window } => Some(*window),
                     _ => None,
                 };
                 match Calendar::of(kind) {
-                    Some(calendar) => Window::Periods { calendar, at_most },
-                    None => Window::Rolling { span: Span(u64::MAX) },
+                    Some(calendar) => vec![Window::Periods { calendar, at_most }],
+                    None => vec![Window::Rolling { span: Span(u64::MAX) }],
                 }
             }
         }
+    }
+
+    fn pace(amount: u64, window: Span) -> Window {
+        Window::Pace { unit: Span(window.0.div_ceil(amount.max(1))), window }
     }
 
     pub const fn is_in_flight(&self) -> bool {
@@ -57,12 +63,12 @@ impl Window {
     /// Charges that arrived at or after the cut count at `now`; earlier ones do not. The inverse of [`Window::release`].
     pub fn cut(&self, now: &Now) -> Steady {
         match self {
-            Window::Rolling { span } => just_after_minus(now.steady, *span),
+            Window::Rolling { span } | Window::Anchored { span } => just_after_minus(now.steady, *span),
             Window::Periods { calendar, at_most } => {
                 let rolling = at_most.map(|span| just_after_minus(now.steady, span)).unwrap_or_default();
                 let periods = now.offsets.iter().map(|offset| {
-                    let start = calendar.period_start(to_wall(now.steady, *offset) - SKEW);
-                    to_steady(start - SKEW, *offset)
+                    let turn = calendar.last_turn(to_wall(now.steady, *offset) - SKEW);
+                    to_steady(turn.earliest - SKEW, *offset)
                 });
                 periods.min().unwrap_or_default().max(rolling)
             }
@@ -74,11 +80,11 @@ impl Window {
     /// The first moment at which a charge that arrived at `arrived` does not count any more.
     pub fn release(&self, arrived: Steady, now: &Now) -> Steady {
         match self {
-            Window::Rolling { span } => arrived + *span,
+            Window::Rolling { span } | Window::Anchored { span } => arrived + *span,
             Window::Periods { calendar, at_most } => {
                 let periods = now.offsets.iter().map(|offset| {
-                    let turn = calendar.next_boundary(to_wall(arrived, *offset) + SKEW);
-                    to_steady(turn + SKEW, *offset)
+                    let turn = calendar.next_turn(to_wall(arrived, *offset) + SKEW);
+                    to_steady(turn.latest + SKEW, *offset)
                 });
                 let periods = periods.max().unwrap_or(Steady::MAX);
                 at_most.map_or(periods, |span| periods.min(arrived + span))
@@ -88,10 +94,19 @@ impl Window {
         }
     }
 
-    /// How long after its arrival a charge must be remembered: a clock that steps back can make an old one count again.
+    /// When the provider's period next turns by the clock that is believed now; `None` where there is no calendar.
+    pub fn resets_at(&self, now: &Now) -> Option<Steady> {
+        let Window::Periods { calendar, .. } = self else { return None };
+        let offset = now.offsets.first().copied().unwrap_or(0);
+        Some(to_steady(calendar.next_turn(now.wall()).latest, offset))
+    }
+
+    /// How long after its arrival a charge must be remembered: a clock that steps back can make an old one count again, and a
+    /// window that one opened says when the next could open.
     pub fn memory(&self) -> Span {
         match self {
             Window::Rolling { span } => *span,
+            Window::Anchored { span } => Span(span.0.saturating_mul(2)),
             Window::Periods { calendar, .. } => Span(calendar.longest_period().0 * 2 + SKEW.0 * 4),
             Window::Pace { window, .. } => *window,
             Window::InFlight => Span::ZERO,
@@ -107,7 +122,7 @@ impl Window {
         match self {
             Window::Rolling { span } => Span((span.0 / 1024).max(1)),
             Window::Periods { calendar, .. } => Span((calendar.longest_period().0 / 1024).max(1)),
-            Window::Pace { .. } | Window::InFlight => Span(1),
+            Window::Anchored { .. } | Window::Pace { .. } | Window::InFlight => Span(1),
         }
     }
 }

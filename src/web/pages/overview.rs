@@ -81,6 +81,8 @@ pub struct Gauge {
     pub free: String,
     pub kept: Option<String>,
     pub next_free: Option<Moment>,
+    /// When everything comes free at once; then nobody asks for the next slot.
+    pub resets: Option<Moment>,
 }
 
 /// One line of the activity list.
@@ -185,7 +187,8 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
         requests: show::count(budget.requests),
         free: show::count(budget.remaining - kept),
         kept: (kept > 0).then(|| show::count(kept)),
-        next_free: face.maybe(budget.next_free_at),
+        next_free: face.maybe(budget.next_free_at.filter(|_| budget.resets_at.is_none())),
+        resets: face.maybe(budget.resets_at),
     }
 }
 
@@ -193,9 +196,12 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
 fn rule(budget: &BudgetView) -> String {
     let requests = show::count(budget.requests);
     let window = budget.window_seconds.map(show::span).unwrap_or_default();
+    let from = budget.period_begins.as_ref().map(|begins| format!(", from {begins}")).unwrap_or_default();
     match budget.kind {
-        "daily" => format!("{requests} a day"),
-        "monthly" => format!("{requests} a month"),
+        "daily" => format!("{requests} a day{from}"),
+        "weekly" => format!("{requests} a week{from}"),
+        "monthly" => format!("{requests} a month{from}"),
+        "anchored" => format!("{requests} in {window} from the first request on"),
         "fixed" => format!("{requests} in each {window} of the clock"),
         "pace" => format!("{requests} in {window}, evenly"),
         "concurrent" => format!("{requests} at once"),

@@ -48,6 +48,8 @@ pub fn yard() -> ConnectionView {
                 remaining: 2,
                 kept: 1,
                 next_free_at: Some(ago(-72)),
+                period_begins: None,
+                resets_at: None,
                 used_by: BTreeMap::from([("poller", 3)]),
             },
             BudgetView {
@@ -59,7 +61,9 @@ pub fn yard() -> ConnectionView {
                 used: 412,
                 remaining: 1588,
                 kept: 40,
-                next_free_at: None,
+                next_free_at: Some(ago(-56_400)),
+                period_begins: Some("00:00 UTC".to_owned()),
+                resets_at: Some(ago(-56_400)),
                 used_by: BTreeMap::from([("poller", 390), ("refresh", 14), ("command", 8)]),
             },
         ],
@@ -101,6 +105,8 @@ pub fn cellar() -> ConnectionView {
             remaining: 60,
             kept: 0,
             next_free_at: None,
+            period_begins: None,
+            resets_at: None,
             used_by: BTreeMap::new(),
         }],
         poll: PollView {

@@ -1,9 +1,9 @@
 //! Law 1: what the provider counts, what the ledger shows of it, and that every request is in the book.
 
 use super::{Verdict, broken, sent};
-use crate::judges::calendar::{DailyZone, MonthlyZone};
+use crate::judges::calendar::{Period, Zoned};
 use crate::judges::concurrency::{Concurrency, Stay};
-use crate::judges::counts::{FixedWindows, Gcra, SlidingLog};
+use crate::judges::counts::{FixedWindows, Gcra, Opened, SlidingLog};
 use crate::judges::{Judge, judge_all};
 use crate::machine::Ms;
 use crate::record::{Fact, Sent, What};
@@ -29,12 +29,16 @@ fn judges(scenario: &Scenario, limit: &Limit, amount: u64) -> Vec<Box<dyn Judge>
     match &limit.kind {
         Kind::Rolling { window } => vec![Box::new(SlidingLog::new(amount, window.0))],
         Kind::Fixed { window } => vec![Box::new(FixedWindows::new(amount, window.0, skew))],
-        Kind::Daily { resets_at, time_zone } => vec![Box::new(DailyZone::new(amount, time_zone, resets_at.0, skew))],
+        Kind::Anchored { window } => vec![Box::new(Opened::new(amount, window.0))],
+        Kind::Daily { resets_at, time_zone } => Zoned::all(amount, time_zone, Period::Day, resets_at.0, skew),
+        Kind::Weekly { day, resets_at, time_zone } => {
+            Zoned::all(amount, time_zone, Period::Week(*day as u8), resets_at.0, skew)
+        }
         Kind::Monthly { day, resets_at, time_zone } => {
-            vec![Box::new(MonthlyZone::new(amount, time_zone, *day, resets_at.0, skew))]
+            Zoned::all(amount, time_zone, Period::Month(*day), resets_at.0, skew)
         }
         Kind::Pace { window } => {
-            vec![Box::new(Gcra::new(amount, window.0, 0)), Box::new(SlidingLog::new(amount, window.0))]
+            vec![Box::new(SlidingLog::new(amount, window.0)), Box::new(Gcra::new(amount, window.0, 0))]
         }
         Kind::Concurrent => Vec::new(),
     }
@@ -88,7 +92,6 @@ pub fn shows_no_less(scenario: &Scenario, record: &[Fact]) -> Verdict {
         let inside = || before.iter().copied().filter(|s| endpoint.as_ref().is_none_or(|e| *e == s.endpoint));
         let level = match limit.kind {
             Kind::Concurrent => flight(u64::MAX, inside()).level(fact.at),
-            Kind::Pace { .. } => level(scenario, limit, inside(), fact.at).min(1),
             _ => level(scenario, limit, inside(), fact.at),
         };
         if *used < level {
@@ -99,15 +102,20 @@ pub fn shows_no_less(scenario: &Scenario, record: &[Fact]) -> Verdict {
     Ok(())
 }
 
+/// The most that any of the judges holds against the client. Of a pace that is the sliding count: GCRA's level is a length of time.
 fn level<'a>(scenario: &Scenario, limit: &Limit, sent: impl Iterator<Item = &'a Sent>, at: Ms) -> u64 {
-    let mut judge = judges(scenario, limit, u64::MAX / 2).remove(0);
     let counted = sent.filter_map(|s| Some((s.counted?.0, u64::from(s.cost)))).filter(|(then, _)| *then <= at);
     let mut counted: Vec<_> = counted.collect();
     counted.sort_unstable();
-    for (then, cost) in counted {
-        let _ = judge.count(scenario.began.0 + then, cost);
-    }
-    judge.level(scenario.began.0 + at)
+    let judges = judges(scenario, limit, u64::MAX / 2).into_iter();
+    let sliding = if matches!(limit.kind, Kind::Pace { .. }) { 1 } else { usize::MAX };
+    let levels = judges.take(sliding).map(|mut judge| {
+        for (then, cost) in &counted {
+            let _ = judge.count(scenario.began.0 + then, *cost);
+        }
+        judge.level(scenario.began.0 + at)
+    });
+    levels.max().unwrap_or(0)
 }
 
 /// Law 1: what was sent is in the book, for ever, and what the provider counted is not given back.
