@@ -10,8 +10,8 @@ use larder::domain::ids::{Caller, ChargeId, TargetKey};
 use larder::domain::outcome::Outcome;
 use larder::domain::reply::{Answer, Reply};
 use larder::domain::spec::{
-    Carrier, Conditional, ConnectionSpec, FieldKind, FieldSpec, Interval, NetworkSpec, PollSpec, SecretSource,
-    TargetSpec, WaitSpec,
+    Carrier, Conditional, ConnectionSpec, FieldKind, FieldSpec, Interval, NetworkSpec, PollSpec, ReadingSpec,
+    SecretSource, TargetSpec, WaitSpec,
 };
 use larder::domain::time::{Now, Span};
 use larder::engine::Parts;
@@ -169,6 +169,7 @@ fn connection_spec() -> ConnectionSpec {
         rules: Vec::new(),
         waits: WaitSpec::default(),
         network: NetworkSpec::default(),
+        reading: ReadingSpec::default(),
         time_zone: "UTC".to_owned(),
         refresh_min_age: Span::ZERO,
     }

@@ -7,12 +7,12 @@ use super::section::Section;
 use super::waits::{self, WaitsDraft};
 use super::{limits, targets, words};
 use crate::domain::limit::Limit;
-use crate::domain::spec::{Carrier, Conditional, Interval, RuleSpec, SecretSource, TargetSpec};
+use crate::domain::spec::{Carrier, Conditional, Interval, RuleSpec, Salvage, SecretSource, TargetSpec};
 use crate::domain::time::Span;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-pub(super) const SHARED: [&str; 17] = [
+pub(super) const SHARED: [&str; 19] = [
     "provider",
     "base_url",
     "credential",
@@ -30,6 +30,8 @@ pub(super) const SHARED: [&str; 17] = [
     "read_timeout",
     "request_timeout",
     "max_body",
+    "charset",
+    "salvage",
 ];
 
 pub(super) const POLL: [&str; 2] = ["enabled", "interval"];
@@ -64,6 +66,8 @@ pub(super) struct Draft {
     pub read_timeout: Slot<Span>,
     pub request_timeout: Slot<Span>,
     pub max_body: Slot<u64>,
+    pub charset: Slot<String>,
+    pub salvage: Slot<Salvage>,
 }
 
 /// Where the secret lies is the user's; how it travels may come from the recipe.
@@ -115,6 +119,8 @@ impl Draft {
             read_timeout: section.span("read_timeout", p),
             request_timeout: section.span("request_timeout", p),
             max_body: read_size(section, p),
+            charset: section.parsed("charset", p, words::charset),
+            salvage: section.parsed("salvage", p, words::salvage),
         }
     }
 
@@ -144,6 +150,8 @@ impl Draft {
             read_timeout: self.read_timeout.or(recipe.read_timeout),
             request_timeout: self.request_timeout.or(recipe.request_timeout),
             max_body: self.max_body.or(recipe.max_body),
+            charset: self.charset.or(recipe.charset),
+            salvage: self.salvage.or(recipe.salvage),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{Expressions, limits};
 use crate::domain::ids::{Caller, ConnectionKey};
 use crate::domain::send::SendSpec;
 use crate::domain::spec::{
-    Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, SecretSource, TargetSpec, WaitSpec,
+    Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, ReadingSpec, SecretSource, TargetSpec, WaitSpec,
 };
 use crate::domain::time::Span;
 use std::collections::BTreeSet;
@@ -58,6 +58,7 @@ pub(super) fn finish(
         rules,
         waits,
         network,
+        reading: ReadingSpec { charset: draft.charset.value(), salvage: draft.salvage.unwrap_or_default() },
         time_zone: draft.time_zone.unwrap_or("UTC".to_owned()),
         refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
     };

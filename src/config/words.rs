@@ -2,6 +2,7 @@
 
 use super::place::nearest;
 use crate::domain::limit::TimeOfDay;
+use crate::domain::spec::Salvage;
 use crate::domain::time::Span;
 use std::net::IpAddr;
 
@@ -121,6 +122,21 @@ pub(super) fn request_path(text: &str) -> Result<String, String> {
         return Err("must have no spaces; write %20".to_owned());
     }
     Ok(text.to_owned())
+}
+
+/// A label of the WHATWG Encoding Standard.
+pub(super) fn charset(text: &str) -> Result<String, String> {
+    match crate::rules::text::knows_charset(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text:?} is not a character set that is known, such as \"utf-16le\" or \"iso-8859-1\"")),
+    }
+}
+
+pub(super) fn salvage(text: &str) -> Result<Salvage, String> {
+    match text {
+        "nan" => Ok(Salvage::Nan),
+        _ => Err(format!("{text:?} is unknown; \"nan\" reads NaN and Infinity as unknown")),
+    }
 }
 
 /// Bytes: `10MiB`, `512KiB`, `2000`.

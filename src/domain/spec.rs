@@ -71,10 +71,28 @@ pub struct ConnectionSpec {
     pub rules: Vec<RuleSpec>,
     pub waits: WaitSpec,
     pub network: NetworkSpec,
+    pub reading: ReadingSpec,
     /// Where the provider's days begin, for `{today}` and for times without an offset. A name of the IANA database.
     pub time_zone: String,
     /// A refresh by hand or after a command asks the provider only if the answer is at least this old (I2).
     pub refresh_min_age: Span,
+}
+
+/// How the bytes of an answer are read, where they do not speak for themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadingSpec {
+    /// A label of the WHATWG Encoding Standard; wins over `Content-Type`.
+    pub charset: Option<String>,
+    pub salvage: Salvage,
+}
+
+/// What is made of an answer that is nearly JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Salvage {
+    #[default]
+    Nothing,
+    /// `NaN` and `Infinity` are read as `null`: unknown.
+    Nan,
 }
 
 /// Timeouts and bounds of one request.

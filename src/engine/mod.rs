@@ -127,7 +127,9 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
         let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
         let mut conn = Conn {
             credential,
-            classifier: Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?,
+            classifier: Classifier::compile(&spec.rules, &spec.waits)
+                .map_err(|e| e.join("; "))?
+                .salvaging(spec.reading.salvage),
             targets: spec.targets.iter().map(|t| target(parts, spec, t)).collect::<Result<_, _>>()?,
             budget_targets,
             limits,

@@ -5,12 +5,13 @@ use super::budget::Usage;
 use super::classify::Classifier;
 use super::extract::Extractor;
 use super::hold::hold_for;
+use super::text;
 use crate::domain::connection::Hold;
 use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
-use crate::domain::reply::{Answer, Reply};
+use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::{Conditional, ConnectionSpec, TargetSpec};
-use crate::domain::time::{ClockTrust, Now, Steady, Wall};
+use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
 use std::collections::BTreeMap;
 
 /// What an answer would do to a connection that has asked nothing else.
@@ -33,8 +34,8 @@ pub fn trial(
     at: Wall,
 ) -> Result<Trial, Vec<String>> {
     let now = moment(at);
-    let classifier = Classifier::compile(&spec.rules, &spec.waits)?;
-    let reply = Reply { arrived_at: now.stamp(), result: Ok(answer), detail: String::new() };
+    let classifier = Classifier::compile(&spec.rules, &spec.waits)?.salvaging(spec.reading.salvage);
+    let reply = received(spec, answer, now.stamp());
     let classified = classifier.classify(&reply, spec.conditional != Conditional::Off, at);
     let (verdict, items) = match (classified.verdict.outcome, classified.body, target) {
         (Outcome::Data, Some(body), Some(target)) => {
@@ -47,6 +48,16 @@ pub fn trial(
     };
     let hold = hold_for(&verdict, &usage(spec), None, &spec.waits, &now);
     Ok(Trial { verdict, hold, items, now })
+}
+
+/// The answer as the door hands it in: its text in UTF-8.
+fn received(spec: &ConnectionSpec, answer: Answer, arrived_at: Stamp) -> Reply {
+    let Answer { status, headers, body } = answer;
+    let kind = headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.as_str());
+    match text::utf8(body, kind, spec.reading.charset.as_deref()) {
+        Ok(body) => Reply { arrived_at, result: Ok(Answer { status, headers, body }), detail: String::new() },
+        Err(detail) => Reply { arrived_at, result: Err(Failure::Undecodable), detail },
+    }
 }
 
 /// As a fetch says it of an answer without the expected shape.

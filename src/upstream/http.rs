@@ -6,6 +6,7 @@
 //! that tries again makes the provider count twice (law 1), and one that does not loses a unit of a small quota. At the
 //! pace of a rate-limited API a new socket costs nothing that matters, and TLS resumes its session.
 
+use super::coding::{self, Decoded as Unpacked};
 use super::gate::{Attempt, GateLayer, Progress};
 use super::redact::{Redactor, Secret};
 use super::route::{NoWay, Route};
@@ -16,7 +17,10 @@ use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::{ConnectionSpec, NetworkSpec};
 use crate::domain::time::Steady;
 use crate::rules::budget::Permit;
-use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use crate::rules::text;
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use reqwest::{Client, Method, Response, redirect, retry};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -109,6 +113,7 @@ impl HttpDoor {
         let client = if url.scheme() == "https" { self.tls.as_ref().ok_or_else(no_tls)? } else { &self.plain };
         let mut prepared = reqwest::Request::new(method, url);
         *prepared.headers_mut() = route.headers(&request.headers);
+        prepared.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
         if !request.body.is_empty() {
             *prepared.body_mut() = Some(request.body.clone().into());
         } else if prepared.method() != Method::GET {
@@ -125,7 +130,7 @@ impl HttpDoor {
         (client, request): (Client, reqwest::Request),
     ) -> Result<Answer, Fault> {
         match client.execute(request).await {
-            Ok(response) => self.read(response, &route.network).await,
+            Ok(response) => self.read(response, route).await,
             Err(error) => Err(match attempt.progress() {
                 Progress::Up(_) => fault::before_body(&error),
                 Progress::Connecting => {
@@ -139,16 +144,21 @@ impl HttpDoor {
 
     /// Reads the body. A broken body under an error status still is an answer, with what came of it: the status and its
     /// `Retry-After` arrived whole, and a 429 must hold whatever became of its page.
-    async fn read(&self, mut response: Response, network: &NetworkSpec) -> Result<Answer, Fault> {
+    async fn read(&self, mut response: Response, route: &Route) -> Result<Answer, Fault> {
         let status = response.status().as_u16();
         let headers = self.text_headers(response.headers());
         let mut body = Vec::new();
-        match self.fill(&mut response, &mut body, network).await {
-            Err(fault) if status < 400 => return Err(fault),
-            Err((_, words)) => tracing::debug!(status, "{}", self.redactor.text(&words)),
-            Ok(()) => (),
+        let filled = self.fill(&mut response, &mut body, &route.network).await;
+        let unpacked = match filled {
+            Ok(()) => unpack(body, response.headers(), route).await,
+            Err(fault) => Unpacked { body, fault: Some(fault) },
+        };
+        match unpacked.fault {
+            Some(fault) if status < 400 => return Err(fault),
+            Some((_, words)) => tracing::debug!(status, "{}", self.redactor.text(&words)),
+            None => (),
         }
-        Ok(Answer { status, headers, body: self.redactor.body(body) })
+        Ok(Answer { status, headers, body: self.redactor.body(unpacked.body) })
     }
 
     async fn fill(&self, response: &mut Response, body: &mut Vec<u8>, network: &NetworkSpec) -> Result<(), Fault> {
@@ -163,9 +173,8 @@ impl HttpDoor {
                 }
             };
             let Some(chunk) = next.map_err(|e| fault::in_body(&e, body.len()))? else { return Ok(()) };
-            // Counted after decompression: a small bomb is refused at the cap, not at the end of memory.
             if (body.len() + chunk.len()) as u64 > network.max_body {
-                let words = format!("The answer grew past {} bytes when decompressed.", network.max_body);
+                let words = format!("The answer grew past {} bytes.", network.max_body);
                 return Err((Failure::TooLarge, words));
             }
             body.extend_from_slice(&chunk);
@@ -196,6 +205,30 @@ impl Door for HttpDoor {
     }
     fn redact(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
+    }
+}
+
+/// Bytes of a coded answer above which its decoding is not for a thread that others wait for.
+const MUCH: usize = 64 * 1024;
+
+/// Out of its coding, and in UTF-8. Secrets are looked for afterwards, so that none hides in another spelling.
+async fn unpack(body: Vec<u8>, headers: &HeaderMap, route: &Route) -> Unpacked {
+    let all: Vec<&str> = headers.get_all(CONTENT_ENCODING).iter().filter_map(|v| v.to_str().ok()).collect();
+    let (codings, most) = (all.join(","), route.network.max_body);
+    let much = !codings.is_empty() && body.len() > MUCH;
+    let decoding = move || coding::decode(&codings, body, most);
+    let lost = || Unpacked { body: Vec::new(), fault: Some((Failure::Undecodable, "The answer was lost.".to_owned())) };
+    let decoded = match much {
+        true => tokio::task::spawn_blocking(decoding).await.unwrap_or_else(|_| lost()),
+        false => decoding(),
+    };
+    if decoded.fault.is_some() {
+        return decoded;
+    }
+    let kind = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    match text::utf8(decoded.body, kind, route.reading.charset.as_deref()) {
+        Ok(body) => Unpacked { body, fault: None },
+        Err(words) => Unpacked { body: Vec::new(), fault: Some((Failure::Undecodable, words)) },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a connection's requests may go, and how the credential gets onto them. Knows URLs and headers; sends nothing.
 
 use super::redact::Secret;
-use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec};
+use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec, ReadingSpec};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
@@ -36,6 +36,7 @@ pub(super) struct Route {
     parsed: Url,
     credential: Attached,
     pub(super) network: NetworkSpec,
+    pub(super) reading: ReadingSpec,
 }
 
 enum Attached {
@@ -61,7 +62,7 @@ impl Route {
             return Err(format!("The base_url of connection {name} must begin with http:// or https:// and a host."));
         }
         let credential = attach(&spec.carrier, secret).map_err(|why| format!("Connection {name}: {why}."))?;
-        Ok(Route { base, parsed, credential, network: spec.network.clone() })
+        Ok(Route { base, parsed, credential, network: spec.network.clone(), reading: spec.reading.clone() })
     }
 
     pub(super) fn uses_tls(&self) -> bool {

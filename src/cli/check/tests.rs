@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::ids::ConnectionKey;
-use crate::domain::spec::{Carrier, Conditional, NetworkSpec, PollSpec, WaitSpec};
+use crate::domain::spec::{Carrier, Conditional, NetworkSpec, PollSpec, ReadingSpec, WaitSpec};
 
 fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
     ConnectionSpec {
@@ -20,6 +20,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         rules: Vec::new(),
         waits: WaitSpec::default(),
         network: NetworkSpec::default(),
+        reading: ReadingSpec::default(),
         time_zone: "UTC".to_owned(),
         refresh_min_age: Span::from_secs(60),
     }

@@ -25,6 +25,8 @@ connect_timeout = "5s"
 read_timeout    = "7s"
 request_timeout = "20s"
 max_body        = "512KiB"
+charset         = "iso-8859-1"
+salvage         = "nan"
 
 [[connection.limit]]
 name = "status"
@@ -165,6 +167,7 @@ fn every_key_is_read() {
     let (connect_timeout, read_timeout, request_timeout) =
         (Span::from_secs(5), Span::from_secs(7), Span::from_secs(20));
     assert_eq!(yard.network, NetworkSpec { connect_timeout, read_timeout, request_timeout, max_body: 512 * 1024 });
+    assert_eq!(yard.reading, ReadingSpec { charset: Some("iso-8859-1".to_owned()), salvage: Salvage::Nan });
 }
 
 #[test]

@@ -12,8 +12,9 @@ mod words;
 
 use crate::domain::outcome::{Outcome, Reach, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};
-use crate::domain::spec::{RuleSpec, WaitSpec};
+use crate::domain::spec::{RuleSpec, Salvage, WaitSpec};
 use crate::domain::time::Wall;
+use crate::rules::json::{self, Flaw};
 use recipe::Rule;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -25,6 +26,7 @@ pub struct Classifier {
     rules: Vec<Rule>,
     waits: WaitSpec,
     words: Words,
+    salvage: Salvage,
 }
 
 /// The verdict, and the parsed body where there is one.
@@ -63,15 +65,18 @@ struct Reading<'a> {
     text: Cow<'a, str>,
     utf8: bool,
     json: Option<Value>,
+    /// Why there is no JSON.
+    flaw: Flaw,
 }
 
 impl<'a> Reading<'a> {
-    fn of(answer: &'a Answer) -> Reading<'a> {
+    fn of(answer: &'a Answer, salvage: Salvage) -> Reading<'a> {
         let bytes = answer.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&answer.body);
         let text = String::from_utf8_lossy(bytes);
         let utf8 = matches!(text, Cow::Borrowed(_));
-        let json = if utf8 { serde_json::from_str(&text).ok() } else { None };
-        Reading { answer, text, utf8, json }
+        let parsed = if utf8 { json::parse(&text, salvage) } else { Err(Flaw::NotJson) };
+        let flaw = parsed.as_ref().err().cloned().unwrap_or(Flaw::NotJson);
+        Reading { answer, text, utf8, json: parsed.ok(), flaw }
     }
 }
 
@@ -84,10 +89,17 @@ impl Classifier {
         let mut errors = Vec::new();
         let rules = rules.iter().filter_map(|spec| Rule::compile(spec).map_err(|e| errors.extend(e)).ok()).collect();
         match Words::compile() {
-            Ok(words) if errors.is_empty() => Ok(Classifier { rules, waits: waits.clone(), words }),
+            Ok(words) if errors.is_empty() => {
+                Ok(Classifier { rules, waits: waits.clone(), words, salvage: Salvage::Nothing })
+            }
             Ok(_) => Err(errors),
             Err(e) => Err(vec![e]),
         }
+    }
+
+    /// The same, for a provider whose JSON is not quite JSON.
+    pub fn salvaging(self, salvage: Salvage) -> Classifier {
+        Classifier { salvage, ..self }
     }
 
     /// `validators_sent`: a 304 is only an answer to a conditional request. `now_wall`: for HTTP-dates.
@@ -96,7 +108,7 @@ impl Classifier {
             Ok(answer) => answer,
             Err(failure) => return Classified { verdict: failed(*failure), body: None },
         };
-        let reading = Reading::of(answer);
+        let reading = Reading::of(answer, self.salvage);
         let by_recipe = self.recipe(&reading);
         let reach = by_recipe.as_ref().and_then(|(_, reach)| *reach);
         let ruling = by_recipe.map(|(ruling, _)| ruling);
@@ -168,7 +180,7 @@ impl Classifier {
         if self.words.surely_limit(&self.words.plain(&reading.text)) {
             return limited("with a sentence about a limit instead of JSON");
         }
-        unexpected("with a body that is not JSON")
+        unexpected(&reading.flaw.to_string())
     }
 
     fn body_reads_like(&self, reading: &Reading<'_>, about: fn(&Words, &str) -> bool) -> bool {

@@ -8,21 +8,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 const BODY: &[u8] = b"{\"zones\":[1,2,3]}";
-const GZIP: &str = "H4sIAAAAAAACA6tWqsrPSy1Wsoo21DHSMY6tBQAAg3igEQAAAA==";
 const BOMB: &str = "H4sIAAAAAAACA+3BMQEAAADCoPVPbQZ/oAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACA1wB7WOBcQA0DAA==";
-const ZSTD: &str = "KLUv/QRYiQAAeyJ6b25lcyI6WzEsMiwzXX1POaDW";
 
 fn decoded(text: &str) -> Vec<u8> {
     STANDARD.decode(text).unwrap()
-}
-
-/// Brotli by hand: one uncompressed meta-block (RFC 7932 section 9.2) and an empty last one.
-fn brotli(body: &[u8]) -> Vec<u8> {
-    let bits = ((body.len() as u32 - 1) << 4) | (1 << 20);
-    let mut bytes = bits.to_le_bytes()[..3].to_vec();
-    bytes.extend_from_slice(body);
-    bytes.push(3);
-    bytes
 }
 
 /// One request against a script; the provider must have counted exactly `counted`.
@@ -88,14 +77,6 @@ async fn a_body_goes_out_whole_with_its_length() {
         assert!(head.contains(line), "{head}");
     }
     assert!(!head.contains("transfer-encoding"), "{head}");
-}
-
-#[tokio::test]
-async fn compressed_answers_are_read() {
-    for (encoding, bytes) in [("gzip", decoded(GZIP)), ("br", brotli(BODY)), ("zstd", decoded(ZSTD))] {
-        let head = format!("200 OK\r\nContent-Encoding: {encoding}");
-        assert_eq!(answer(ask(vec![answers(&head, &bytes)], 1).await).body, BODY, "{encoding}");
-    }
 }
 
 #[tokio::test]
@@ -221,20 +202,11 @@ async fn a_cut_answer_is_no_answer() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decompressed_is_no_answer() {
-    let whole = decoded(GZIP);
-    for bytes in [&whole[..whole.len() - 6], &whole[..12], b"plain text"] {
-        let reply = ask(vec![answers("200 OK\r\nContent-Encoding: gzip", bytes)], 1).await;
-        assert_eq!(reply.result, Err(Failure::Undecodable), "{}", reply.detail);
-    }
-}
-
-#[tokio::test]
 async fn a_bomb_is_refused_at_the_cap() {
     let bomb = decoded(BOMB);
     assert!(bomb.len() < 1000);
     let reply = ask(vec![answers("200 OK\r\nContent-Encoding: gzip", &bomb)], 1).await;
-    fails(&reply, Failure::TooLarge, "grew past 100000 bytes");
+    fails(&reply, Failure::TooLarge, "grew past 100000 bytes when decompressed");
     let reply = ask(vec![answers("200 OK", &vec![b'x'; 100_001])], 1).await;
     fails(&reply, Failure::TooLarge, "grew past 100000 bytes");
     assert_eq!(answer(ask(vec![answers("200 OK", &vec![b'x'; 100_000])], 1).await).body.len(), 100_000);

@@ -1,5 +1,6 @@
 //! The door against a provider made of raw bytes: what came back, how often it was counted, and that no word tells the key.
 
+mod bodies;
 mod clock;
 mod door;
 mod provider;
@@ -13,7 +14,7 @@ use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, Organization};
 use crate::domain::reply::Reply;
 use crate::domain::spec::{
-    Carrier, Conditional, ConnectionSpec, Interval, NetworkSpec, PollSpec, SecretSource, WaitSpec,
+    Carrier, Conditional, ConnectionSpec, Interval, NetworkSpec, PollSpec, ReadingSpec, SecretSource, WaitSpec,
 };
 use crate::domain::time::{Span, Steady};
 use clock::JumpClock;
@@ -42,6 +43,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         rules: vec![],
         waits: WaitSpec::default(),
         network,
+        reading: ReadingSpec::default(),
         time_zone: "UTC".to_owned(),
         refresh_min_age: Span::from_secs(60),
     }
