@@ -1,6 +1,6 @@
 //! Durable state of a connection and of its credential.
 
-use super::ids::Caller;
+use super::ids::{Caller, Endpoint};
 use super::outcome::Outcome;
 use super::time::{Stamp, Steady};
 use serde::{Deserialize, Serialize};
@@ -41,9 +41,49 @@ impl HoldReason {
     }
 }
 
-/// A credential is not used until `until`. Lives with the budget, so that every caller of the credential meets it.
+/// Whom a hold stops.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HoldScope {
+    /// Everybody who holds the credential.
+    #[default]
+    Credential,
+    /// Who asks this endpoint with it.
+    Endpoint(Endpoint),
+}
+
+impl HoldScope {
+    pub const fn word(&self) -> &'static str {
+        match self {
+            HoldScope::Credential => "credential",
+            HoldScope::Endpoint(_) => "endpoint",
+        }
+    }
+    pub const fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            HoldScope::Credential => None,
+            HoldScope::Endpoint(endpoint) => Some(endpoint),
+        }
+    }
+    /// Whether a request to `endpoint` is meant.
+    pub fn covers(&self, endpoint: &Endpoint) -> bool {
+        self.endpoint().is_none_or(|held| held == endpoint)
+    }
+}
+
+/// The way back after a long hold: polls come slower than usual, and with every step less so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ramp {
+    /// When the last step was made; the first is the good answer that proved the hold to be over.
+    pub since: Stamp,
+    pub steps: u32,
+}
+
+/// A credential, or one endpoint of it, is not used until `until`. Lives with the budget, so that every caller meets it. Once
+/// `until` is past it is *unproven*: one request alone finds out whether it is over, and a good answer lifts it, at once or
+/// by way of a ramp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
+    pub scope: HoldScope,
     pub since: Stamp,
     pub until: Steady,
     pub reason: HoldReason,
@@ -54,6 +94,35 @@ pub struct Hold {
     pub said: Option<String>,
     /// Refusals in a row; a second strike lengthens.
     pub strikes: u32,
+    /// Set once a good answer came after it; from then on it stops nobody.
+    pub ramp: Option<Ramp>,
+}
+
+impl Hold {
+    /// Whether nobody whom it stops may ask at `now`.
+    pub fn is_in_force(&self, now: Steady) -> bool {
+        self.ramp.is_none() && self.until > now
+    }
+    /// Whether its time is up and nobody knows yet whether the provider agrees.
+    pub fn is_unproven(&self, now: Steady) -> bool {
+        self.ramp.is_none() && self.until <= now
+    }
+}
+
+/// What becomes of a hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HoldChange {
+    Put(Hold),
+    Lift(HoldScope),
+}
+
+impl HoldChange {
+    pub const fn scope(&self) -> &HoldScope {
+        match self {
+            HoldChange::Put(hold) => &hold.scope,
+            HoldChange::Lift(scope) => scope,
+        }
+    }
 }
 
 /// Closed: calls flow. Open: none until `until`. Half-open: one probe decides.
@@ -109,6 +178,6 @@ pub struct Switch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     pub caller: Caller,
-    pub endpoint: super::ids::Endpoint,
+    pub endpoint: Endpoint,
     pub cost: u32,
 }

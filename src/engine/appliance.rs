@@ -2,7 +2,7 @@
 
 use super::core::{Conn, Core, Target};
 use super::view::*;
-use super::{present, words};
+use super::{present, spending, words};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
@@ -125,7 +125,7 @@ impl Appliance {
     pub fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied> {
         self.conn(key)?;
         let charges = self.core.store.charges(key, after.map(ChargeId), limit.min(MOST_ROWS))?;
-        Ok(charges.into_iter().map(present::charge).collect())
+        Ok(charges.into_iter().map(spending::charge).collect())
     }
 
     /// Units spent by caller over the longest window of at most 24 h that the connection declares, in `slices` slices.
@@ -138,7 +138,7 @@ impl Appliance {
         let from =
             Stamp { steady: Steady(now.steady.0.saturating_sub(window.0)), wall: now.wall() - window, era: now.era };
         let charges = self.core.store.charges_since(key, from)?;
-        Ok(present::spend_strip(&now, &charges, window, slices))
+        Ok(spending::spend_strip(&now, &charges, window, slices))
     }
 
     pub fn job(&self, id: JobId) -> Result<JobView, Denied> {

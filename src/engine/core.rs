@@ -2,16 +2,17 @@
 
 use super::turns::Turns;
 use crate::clock::Clock;
-use crate::domain::connection::{Ask, ConnectionState};
+use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange};
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
-use crate::domain::time::{Span, Stamp, Steady};
+use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::asking::CostFrom;
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
+use crate::rules::hold::back;
 use crate::rules::{plan, schedule};
 use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
@@ -56,6 +57,10 @@ pub struct Conn {
     /// Everything that is polled with the same credential, and all limits declared for it.
     pub budget_targets: Vec<TargetSpec>,
     pub limits: Vec<Limit>,
+    /// The endpoints of those.
+    pub in_use: Vec<Endpoint>,
+    /// Key of everything that is spread by name (A41).
+    pub installation: [u8; 32],
     /// The master copy of the durable state. Held across the commits that write it, so that they keep their order.
     pub state: tokio::sync::Mutex<ConnectionState>,
     /// Rung when something changed that the poller should look at.
@@ -114,7 +119,11 @@ impl Core {
     /// Write 2, and the bell for those who wait for the same budget: what they were told may be earlier now.
     pub async fn commit(&self, commit: Commit) -> Result<Vec<Event>, StoreError> {
         let resolved = commit.resolve.as_ref().map(|(credential, ..)| *credential);
-        let lifted = commit.hold.as_ref().filter(|(_, hold)| hold.is_none()).map(|(credential, _)| *credential);
+        let lets_go = |change: &HoldChange| match change {
+            HoldChange::Put(hold) => hold.ramp.is_some(),
+            HoldChange::Lift(_) => true,
+        };
+        let lifted = commit.hold.as_ref().filter(|(_, changes)| changes.iter().any(lets_go)).map(|(c, _)| *c);
         let events = self.store.commit(commit).await?;
         for credential in resolved.into_iter().chain(lifted) {
             if let Some(turns) = self.turns.get(&credential) {
@@ -214,9 +223,27 @@ impl Conn {
         plan::plan(&self.limits, &self.budget_targets, None).shortest_interval
     }
 
+    /// How far apart rounds are: the base interval, and more on the way back from a hold.
+    pub fn pace(&self, holds: &[Hold]) -> Span {
+        back::slowed(holds, self.base_interval())
+    }
+
     /// F3: max(interval, backoff).
-    pub fn effective_interval(&self, state: &ConnectionState) -> Span {
-        self.base_interval().max(schedule::backoff(state.failures, self.base_interval()))
+    pub fn effective_interval(&self, state: &ConnectionState, holds: &[Hold]) -> Span {
+        self.pace(holds).max(schedule::backoff(state.failures, self.base_interval()))
+    }
+
+    /// When its poller asks again where a hold keeps it waiting.
+    pub fn wakes(&self, hold: &Hold) -> Steady {
+        back::wakes(hold, |span| schedule::phase(&self.installation, &self.spec.key.to_string(), span))
+    }
+
+    /// Until when nothing of this connection may be polled, as far as holds go: the credential's, or those of all its endpoints.
+    pub fn held_until(&self, holds: &[Hold], now: &Now) -> Option<Steady> {
+        let until = |h: &Hold| if h.ramp.is_none() { self.wakes(h) } else { now.steady };
+        let of = |endpoint: &Endpoint| holds.iter().filter(|h| h.scope.covers(endpoint)).map(until).max();
+        let freed = self.targets.iter().map(|t| of(&t.spec.endpoint()).unwrap_or_default());
+        freed.min().filter(|at| *at > now.steady)
     }
 
     pub fn enabled(&self, state: &ConnectionState) -> bool {

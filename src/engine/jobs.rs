@@ -116,7 +116,10 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     let mut exchanged = match exchange(core, conn, &asking, permit, request.clone()).await {
         Ok(exchanged) => exchanged,
         Err(stopped) => {
-            let words = format!("the provider redirected it, and the next hop was not funded: {}", why(core, &stopped));
+            let words = format!(
+                "the provider redirected it, and the next hop was not funded: {}",
+                words::why(&stopped, &core.clock.now())
+            );
             return Attempt::Final(finish_returning(core, job, JobState::Unknown, &words).await);
         }
     };
@@ -134,7 +137,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     events.push(job_event(&job, &now));
     let commit = Commit {
         resolve: Some((conn.credential, exchanged.charge, after.resolution)),
-        hold: after.hold.map(|h| (conn.credential, h)),
+        hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: vec![Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())],
         events,
         findings: after.findings,
@@ -181,7 +184,7 @@ async fn wait_for_permit(
         let with = Box::new(move |id: ChargeId| vec![Write::Job(Job { charge: Some(id), ..with_charge })]);
         match admit(core, conn, asking, with).await {
             Ok(permit) => return Ok((Job { charge: Some(permit.id()), ..sent }, permit)),
-            Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at <= patience_ends => {
+            Err(Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at })) if at <= patience_ends => {
                 if told.is_none_or(|told: Steady| told.0.abs_diff(at.0) > NEWS.0) {
                     let words = format!("waits for the budget until {}", words::time_ahead(at, &now));
                     job = update(core, Job { message: Some(words), updated_at: now.stamp(), ..job }).await;
@@ -197,7 +200,7 @@ async fn wait_for_permit(
                 return Err(Attempt::Stopped);
             }
             Err(stopped) => {
-                let words = format!("not sent: {}", why(core, &stopped));
+                let words = format!("not sent: {}", words::why(&stopped, &core.clock.now()));
                 return Err(Attempt::Final(finish_returning(core, job, JobState::Failed, &words).await));
             }
         }
@@ -208,24 +211,6 @@ async fn rung(ear: &mut Option<Ear>) {
     match ear {
         Some(ear) => ear.rung().await,
         None => std::future::pending().await,
-    }
-}
-
-/// Why a caller was stopped, in words.
-pub fn why(core: &Core, stopped: &Stopped) -> String {
-    let now = core.clock.now();
-    match stopped {
-        Stopped::Refused(Refusal::NotUntil { at, limit }) => {
-            format!("limit \"{limit}\" has nothing left until {}", words::time_ahead(*at, &now))
-        }
-        Stopped::Refused(Refusal::Held(hold)) => {
-            let said = hold.said.as_ref().map(|s| format!("; the provider said: {s}")).unwrap_or_default();
-            format!("the credential is held until {}{said}", words::time_ahead(hold.until, &now))
-        }
-        Stopped::Refused(Refusal::NeverFits { limit }) => format!("limit \"{limit}\" can never fund it"),
-        Stopped::Paused => "the connection is paused".to_owned(),
-        Stopped::Unaskable(why) => format!("the request {why}"),
-        Stopped::Store(e) => e.to_string(),
     }
 }
 
@@ -280,7 +265,7 @@ async fn refresh_after(core: &Core, conn: &Conn, name: &TargetName) -> String {
     match fetch(core, conn, target, Caller::Refresh, None, now.stamp()).await {
         Ok(Done { outcome, .. }) if outcome.is_good() => "refreshed".to_owned(),
         Ok(Done { outcome, .. }) => format!("not refreshed: {outcome}"),
-        Err(stopped) => format!("not refreshed: {}", why(core, &stopped)),
+        Err(stopped) => format!("not refreshed: {}", words::why(&stopped, &core.clock.now())),
     }
 }
 

@@ -1,17 +1,19 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
 //! * [`core`] what everybody shares, [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
-//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`]
+//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
 pub mod core;
 pub mod fetch;
 pub mod findings;
+pub mod holding;
 pub mod jobs;
 pub mod operate;
 pub mod poller;
 pub mod present;
+pub mod spending;
 pub mod turns;
 pub mod view;
 pub mod words;
@@ -131,6 +133,8 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
                 .map_err(|e| e.join("; "))?
                 .salvaging(spec.reading.salvage),
             targets: spec.targets.iter().map(|t| target(parts, spec, t)).collect::<Result<_, _>>()?,
+            in_use: budget_targets.iter().map(TargetSpec::endpoint).collect(),
+            installation: parts.opening.installation,
             budget_targets,
             limits,
             state: tokio::sync::Mutex::new(state),

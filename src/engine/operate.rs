@@ -4,7 +4,7 @@ use super::appliance::{Appliance, TokenInfo};
 use super::core::{Conn, Target};
 use super::fetch::{Done, Stopped, fetch};
 use super::view::*;
-use super::{jobs, present};
+use super::{jobs, present, words};
 use crate::domain::connection::{ConnectionState, Switch};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::*;
@@ -69,10 +69,11 @@ impl Appliance {
     }
 
     fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
-        let sentence = format!("{what}: {}.", jobs::why(&self.core, stopped));
+        let sentence = format!("{what}: {}.", words::why(stopped, &self.now()));
         match stopped {
             Stopped::Refused(Refusal::NotUntil { at, .. }) if *at != Steady::MAX => self.not_before(*at, sentence),
             Stopped::Refused(Refusal::Held(hold)) => self.not_before(hold.until, sentence),
+            Stopped::Refused(Refusal::Probing { at }) => self.not_before(*at, sentence),
             Stopped::Refused(_) | Stopped::Paused | Stopped::Unaskable(_) => {
                 Denied::NotYet { sentence, not_before: None, retry_after_s: None }
             }

@@ -3,19 +3,19 @@
 use super::core::{Conn, Core, Target};
 use super::fetch::{Done, Round, Stopped, fetch};
 use super::turns::{Ear, Turn};
-use crate::domain::connection::ConnectionState;
+use crate::domain::connection::{ConnectionState, HoldScope};
 use crate::domain::ids::Caller;
-use crate::domain::outcome::Outcome;
 use crate::domain::target::Phase;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::breaker;
 use crate::rules::budget::Refusal;
+use crate::rules::hold::back;
 use std::sync::Arc;
 
 /// After a failure of the store: how long before the next attempt.
 const STORE_PAUSE: Span = Span::from_secs(5);
-/// Refusals by the provider after which a round is given up (F8).
-const MAX_REFUSALS: u32 = 1;
+/// After a round in which nothing could be asked: how long before the next look.
+const IDLE_PAUSE: Span = Span::from_secs(1);
 
 /// How often, and for how long each, a loop gives way to one that has waited longer for the same budget.
 const COURTESIES: u32 = 25;
@@ -59,8 +59,8 @@ async fn rest(core: &Core, conn: &Conn, done: impl Future<Output = ()>) {
 async fn next_step(core: &Core, conn: &Conn) -> Step {
     let state = conn.state.lock().await;
     let now = core.clock.now();
-    let hold = core.store.hold(conn.credential).map(|h| h.until);
-    decide(conn.enabled(&state), &state, hold, &now)
+    let held = conn.held_until(&core.store.holds(conn.credential), &now);
+    decide(conn.enabled(&state), &state, held, &now)
 }
 
 fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &Now) -> Step {
@@ -77,29 +77,49 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
     if until > now.steady { Step::SleepUntil(until) } else { Step::Poll { due } }
 }
 
-/// One round over the active targets, in the order of the file.
+/// One round over the active targets, in the order of the file. Once a hold is over the first request is a probe, to the target
+/// that costs least; if a ramp begins with it, the others wait for the next round.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
-    let mut refusals = 0;
-    for target in &conn.targets {
+    let probe = probe(core, conn);
+    let first = probe.iter().filter_map(|at| conn.targets.get(*at));
+    let rest = conn.targets.iter().enumerate().filter(|(at, _)| Some(*at) != probe).map(|(_, target)| target);
+    for target in first.chain(rest) {
         match core.store.target(&target.key).map(|t| t.unwrap_or_default().phase) {
             Ok(Phase::Active | Phase::Pending) => {}
             Ok(_) => continue,
             Err(e) => return pause(core, &e.to_string()).await,
         }
         match poll(core, conn, target, &mut begun).await {
-            Polled::Asked(outcome) => refusals += u32::from(outcome == Outcome::Limited),
+            Polled::Asked if probe.is_some() && back::ramp(&core.store.holds(conn.credential)).is_some() => return,
+            Polled::Asked | Polled::Held => {}
             Polled::Over => return,
             Polled::Trouble(why) => return pause(core, &why).await,
         }
-        if refusals >= MAX_REFUSALS {
-            return;
-        }
     }
+    if begun.began.is_none() {
+        rest_for(core, conn, IDLE_PAUSE).await;
+    }
+}
+
+/// The target that finds out whether the credential's hold is over; `None` where there is nothing to find out.
+fn probe(core: &Core, conn: &Conn) -> Option<usize> {
+    let now = core.clock.now();
+    let holds = core.store.holds(conn.credential);
+    let hold = holds.iter().find(|h| h.scope == HoldScope::Credential && h.is_unproven(now.steady))?;
+    let costs: Vec<u32> = conn.targets.iter().map(|t| t.spec.cost).collect();
+    back::probe(&costs, hold)
+}
+
+async fn rest_for(core: &Core, conn: &Conn, span: Span) {
+    let until = core.clock.now().steady + span;
+    rest(core, conn, core.clock.sleep_until(until)).await;
 }
 
 /// What became of one target's turn.
 enum Polled {
-    Asked(Outcome),
+    Asked,
+    /// This endpoint is held by itself.
+    Held,
     /// Nothing more is to be asked in this round: a hold, a switch, the end.
     Over,
     Trouble(String),
@@ -116,8 +136,12 @@ async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round) -> P
         let at = match let_others_go(core, conn, &turn, &mut ear).await {
             false => return Polled::Over,
             true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wished).await {
-                Ok(Done { outcome, .. }) => return Polled::Asked(outcome),
+                Ok(Done { .. }) => return Polled::Asked,
                 Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at != Steady::MAX => at,
+                Err(Stopped::Refused(Refusal::Probing { at })) => at,
+                Err(Stopped::Refused(Refusal::Held(hold))) if hold.scope != HoldScope::Credential => {
+                    return Polled::Held;
+                }
                 Err(Stopped::Refused(Refusal::Held(_)) | Stopped::Paused) => return Polled::Over,
                 Err(Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
                     return Polled::Trouble(format!("limit \"{limit}\" can never fund {}", target.key));

@@ -2,10 +2,10 @@
 
 use super::core::{Conn, Core, Target};
 use super::findings::MOST_OPEN;
+use super::holding;
 use super::view::*;
 use super::words::{self, Standing};
-use crate::domain::charge::{Charge, Settlement};
-use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason};
+use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope};
 use crate::domain::event::Event;
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::{Caller, ConnectionKey, Endpoint};
@@ -24,11 +24,14 @@ use crate::store::StoreError;
 pub struct Snapshot {
     pub now: Now,
     pub state: ConnectionState,
-    pub hold: Option<Hold>,
+    /// All that are not lifted.
+    pub holds: Vec<Hold>,
     pub usage: Vec<Usage>,
     /// What the budget would tell the poller at its next poll.
     exhausted_until: Option<Steady>,
     interval: Span,
+    /// The interval, and what the way back from a hold adds to it.
+    pace: Span,
 }
 
 impl Snapshot {
@@ -37,9 +40,12 @@ impl Snapshot {
         let state = core.store.connection(&conn.spec.key)?.unwrap_or_default();
         let mut endpoints: Vec<Endpoint> = conn.targets.iter().map(|t| t.spec.endpoint()).collect();
         endpoints.extend(conn.spec.commands.iter().map(|c| c.endpoint()));
-        let interval = conn.effective_interval(&state);
+        let holds = core.store.holds(conn.credential);
+        // A ramp slows polls; it makes nothing fresh for longer.
+        let interval = conn.effective_interval(&state, &[]);
         Ok(Snapshot {
-            hold: core.store.hold(conn.credential).filter(|h| h.until > now.steady),
+            pace: conn.effective_interval(&state, &holds),
+            holds,
             usage: core.store.usage(conn.credential, &now, &endpoints),
             exhausted_until: exhausted_until(core, conn, &state, interval, &now),
             state,
@@ -48,12 +54,24 @@ impl Snapshot {
         })
     }
 
+    /// What stops everybody now.
+    fn hold(&self) -> Option<&Hold> {
+        self.holds.iter().find(|h| h.scope == HoldScope::Credential && h.is_in_force(self.now.steady))
+    }
+
+    /// What stops a target alone: a hold of its endpoint, in force.
+    fn hold_of(&self, target: &Target) -> Option<&Hold> {
+        let endpoint = HoldScope::Endpoint(target.spec.endpoint());
+        self.holds.iter().find(|h| h.scope == endpoint && h.is_in_force(self.now.steady))
+    }
+
     fn facts(&self, conn: &Conn, target: Option<(&Target, &TargetState)>) -> Facts {
         let spec = target.map(|(t, _)| &t.spec);
         Facts {
             clock_untrusted: self.now.trust == ClockTrust::Untrusted,
             enabled: conn.enabled(&self.state),
-            hold: self.hold.as_ref().map(|h| h.reason),
+            hold: self.hold().map(|h| h.reason),
+            endpoint_held: target.is_some_and(|(t, _)| self.hold_of(t).is_some()),
             exhausted: self.exhausted_until.is_some(),
             breaker_open: !matches!(self.state.breaker, Breaker::Closed),
             age: target.and_then(|(_, s)| s.as_of).map(|as_of| self.now.age_of(as_of)),
@@ -104,14 +122,16 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         organization: conn.spec.key.organization.to_string(),
         provider: conn.spec.provider.clone(),
         state,
-        sentence: words::connection_sentence(&standing(conn, &snapshot, state), &snapshot.now),
+        sentence: words::connection_sentence(&standing(conn, &snapshot, state, None), &snapshot.now),
         enabled: conn.enabled(&snapshot.state),
-        hold: snapshot.hold.as_ref().map(|h| hold(&snapshot, h)),
+        hold: snapshot.hold().map(|h| holding::hold(&snapshot.now, h)),
+        endpoint_holds: holding::alone(&snapshot.now, &snapshot.holds),
+        recovery: holding::recovery(&snapshot.now, &snapshot.holds),
         breaker: snapshot.state.breaker.word(),
         budget: snapshot.usage.iter().map(|u| budget(&snapshot, u)).collect(),
         poll: PollView {
             interval_seconds: conn.interval().as_secs_ceil(),
-            effective_interval_seconds: snapshot.interval.as_secs_ceil(),
+            effective_interval_seconds: snapshot.pace.as_secs_ceil(),
             last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
             next_poll_at: next_poll(conn, &snapshot).map(|s| snapshot.steady(s)),
         },
@@ -143,7 +163,7 @@ fn next_poll(conn: &Conn, s: &Snapshot) -> Option<Steady> {
         return None;
     }
     let mut at = s.now.steady.max(s.state.next_poll_at.map(|due| due.steady).unwrap_or_default());
-    at = at.max(s.hold.as_ref().map_or(Steady(0), |h| h.until));
+    at = at.max(conn.held_until(&s.holds, &s.now).unwrap_or_default());
     if let Breaker::Open { until, .. } = s.state.breaker {
         at = at.max(until);
     }
@@ -151,12 +171,17 @@ fn next_poll(conn: &Conn, s: &Snapshot) -> Option<Steady> {
     Some(at)
 }
 
-fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State) -> Standing<'a> {
+/// `target`: whose own hold counts; `None`: the connection's, and where it has none the longest of an endpoint.
+fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State, target: Option<&Target>) -> Standing<'a> {
     let switch = s.state.enabled.as_ref().filter(|e| !e.on);
     Standing {
         state,
         conn,
-        hold: s.hold.as_ref(),
+        hold: s.hold().or(match target {
+            Some(target) => s.hold_of(target),
+            None => s.holds.iter().filter(|h| h.is_in_force(s.now.steady)).max_by_key(|h| h.until),
+        }),
+        recovery: holding::recovery(&s.now, &s.holds).map(|r| r.sentence),
         next_poll: next_poll(conn, s),
         breaker_until: match s.state.breaker {
             Breaker::Open { until, .. } => Some(until),
@@ -164,17 +189,6 @@ fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State) -> Standing<'a> {
         },
         next_free: s.exhausted_until.filter(|at| *at != Steady::MAX),
         disabled_by: switch.map(|e| (e.by.clone(), e.at.wall)),
-    }
-}
-
-fn hold(s: &Snapshot, hold: &Hold) -> HoldView {
-    HoldView {
-        since: s.at(hold.since),
-        until: s.steady(hold.until),
-        reason: hold.reason.word(),
-        said: hold.said.clone(),
-        rule: hold.rule.clone(),
-        source: hold.source.clone(),
     }
 }
 
@@ -205,7 +219,7 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
     // An age that may be greater than shown is not fresh.
     let fresh = fresh && !facts.clock_untrusted;
     let fresh = fresh && facts.expires_after.is_none_or(|bound| facts.age.is_some_and(|age| age <= bound));
-    let standing = words::connection_sentence(&standing(conn, &s, word), &s.now);
+    let standing = words::connection_sentence(&standing(conn, &s, word, Some(target)), &s.now);
     let shown: Vec<ItemView> = items.iter().map(|i| item(&s.now, &state, i)).collect();
     Ok(TargetView {
         name: target.key.target.to_string(),
@@ -218,7 +232,7 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
         age_seconds: facts.age.map(Span::as_secs),
         fresh,
         fresh_for_seconds: facts.fresh_for.as_secs(),
-        stale: stale(&s, &state, &facts, fresh, &standing),
+        stale: stale(&s, target, &state, &facts, fresh, &standing),
         changed_at: state.changed_at.map(|a| s.at(a)),
         attempted_at: state.attempted_at.map(|a| s.at(a)),
         item_count: state.item_count,
@@ -229,14 +243,25 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
 }
 
 /// Law 5: since when, why, and what the provider said.
-fn stale(s: &Snapshot, state: &TargetState, facts: &Facts, fresh: bool, standing: &str) -> Option<StaleView> {
+fn stale(
+    s: &Snapshot,
+    target: &Target,
+    state: &TargetState,
+    facts: &Facts,
+    fresh: bool,
+    standing: &str,
+) -> Option<StaleView> {
     let as_of = state.as_of.filter(|_| !fresh)?;
     Some(match &state.trouble {
         Some(t) => StaleView { since: s.at(t.since), reason: t.reason.clone(), said: t.said.clone() },
         None => StaleView {
             since: s.at(as_of + facts.fresh_for),
             reason: standing.to_owned(),
-            said: s.hold.as_ref().filter(|h| h.reason != HoldReason::Exhausted).and_then(|h| h.said.clone()),
+            said: s
+                .hold()
+                .or(s.hold_of(target))
+                .filter(|h| h.reason != HoldReason::Exhausted)
+                .and_then(|h| h.said.clone()),
         },
     })
 }
@@ -305,28 +330,6 @@ pub fn history(entry: HistoryEntry) -> HistoryView {
     }
 }
 
-pub fn charge(charge: Charge) -> ChargeView {
-    let resolution = charge.resolution.as_ref();
-    ChargeView {
-        id: charge.id,
-        at: When(charge.reserved_at.wall),
-        connection: charge.connection.connection.to_string(),
-        target: charge.target.as_ref().map(|t| t.to_string()),
-        caller: charge.caller.word(),
-        endpoint: charge.endpoint.to_string(),
-        cost: charge.cost,
-        outcome: resolution.map_or("pending", |r| r.outcome.word()),
-        settlement: resolution.map_or("pending", |r| match r.settlement {
-            Settlement::Posted => "posted",
-            Settlement::Voided => "voided",
-        }),
-        status: resolution.and_then(|r| r.status),
-        resolved_at: resolution.map(|r| When(r.at.wall)),
-        rule: resolution.map(|r| r.rule.clone()),
-        said: resolution.and_then(|r| r.said.clone()),
-    }
-}
-
 pub fn job(job: Job) -> JobView {
     JobView {
         id: job.id,
@@ -353,30 +356,5 @@ pub fn event(event: &Event) -> EventView {
         connection: body.connection.as_ref().map(|c| c.connection.to_string()),
         target: body.target.as_ref().map(|t| t.to_string()),
         message: body.message.clone(),
-    }
-}
-
-/// Units that the provider may have counted, by caller, in equal slices that end now.
-pub fn spend_strip(now: &Now, charges: &[Charge], window: Span, slices: usize) -> SpendStrip {
-    let slices = slices.clamp(1, 288) as u64;
-    let slice = Span(window.0.div_ceil(slices).max(1));
-    let from = Steady(now.steady.0.saturating_sub(slice.0 * slices));
-    let mut strip = vec![std::collections::BTreeMap::new(); slices as usize];
-    for charge in charges {
-        let voided = charge.resolution.as_ref().is_some_and(|r| r.settlement == Settlement::Voided);
-        let at = charge.reserved_at.steady;
-        if voided || at < from {
-            continue;
-        }
-        let index = (at.since(from).0 / slice.0).min(slices - 1) as usize;
-        if let Some(counts) = strip.get_mut(index) {
-            *counts.entry(charge.caller.word()).or_default() += u64::from(charge.cost);
-        }
-    }
-    SpendStrip {
-        from: When(now.wall_of(from)),
-        until: When(now.wall()),
-        slice_seconds: slice.as_secs_ceil(),
-        slices: strip,
     }
 }

@@ -29,7 +29,12 @@ pub struct ConnectionView {
     /// The state in one sentence: what happened, since when, what still works, when it changes.
     pub sentence: String,
     pub enabled: bool,
+    /// What stops the whole credential.
     pub hold: Option<HoldView>,
+    /// What stops single endpoints of it.
+    pub endpoint_holds: Vec<HoldView>,
+    /// The way back after a hold.
+    pub recovery: Option<RecoveryView>,
     pub breaker: &'static str,
     pub budget: Vec<BudgetView>,
     pub poll: PollView,
@@ -55,11 +60,24 @@ pub struct CommandView {
 pub struct HoldView {
     pub since: When,
     pub until: When,
+    /// `credential`, or `endpoint`, which is named then.
+    pub scope: &'static str,
+    pub endpoint: Option<String>,
     pub reason: &'static str,
     pub said: Option<String>,
     /// Rule of the classification that matched, and where the length came from.
     pub rule: String,
     pub source: String,
+    /// Refusals in a row.
+    pub strikes: u32,
+}
+
+/// After a hold: `probing` until one request alone has shown that it is over, then for some polls a `ramp`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecoveryView {
+    pub phase: &'static str,
+    pub since: When,
+    pub sentence: String,
 }
 
 /// Something that the owners should know.

@@ -2,12 +2,14 @@
 //! say the same.
 
 use super::core::{Conn, Target};
+use super::fetch::Stopped;
 use crate::domain::connection::{Hold, HoldReason};
 use crate::domain::item::{ChangeKind, HistoryEntry};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::state::State;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Span, Steady, Wall};
+use crate::rules::budget::Refusal;
 use crate::rules::classify;
 use jiff::tz::TimeZone;
 use std::sync::OnceLock;
@@ -66,6 +68,12 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now) -> String {
     let provider = &conn.spec.provider;
     let until = time_ahead(hold.until, now);
     let since = clock_time(hold.since.wall, now.wall());
+    if let Some(endpoint) = hold.scope.endpoint() {
+        let why = in_words(hold.reason);
+        return format!(
+            "{provider} refused {endpoint} alone at {since} ({why}); not asked until {until}. The rest goes on."
+        );
+    }
     match hold.reason {
         HoldReason::RateLimited => format!("{provider} rate limited us at {since}; held until {until}."),
         HoldReason::Exhausted => {
@@ -81,6 +89,55 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now) -> String {
         ),
         HoldReason::Gone => format!("{provider} said at {since} that this is gone for good; asked again at {until}."),
     }
+}
+
+/// Why, in the middle of a sentence.
+const fn in_words(reason: HoldReason) -> &'static str {
+    match reason {
+        HoldReason::RateLimited => "rate limited",
+        HoldReason::Exhausted => "the long window is spent",
+        HoldReason::CredentialRejected => "not with this credential",
+        HoldReason::Overloaded => "asked to wait",
+        HoldReason::Gone => "gone for good",
+        HoldReason::Unpaid => "out of money or plan",
+    }
+}
+
+/// Why a caller was stopped, in words.
+pub fn why(stopped: &Stopped, now: &Now) -> String {
+    match stopped {
+        Stopped::Refused(Refusal::NotUntil { at, limit }) => {
+            format!("limit \"{limit}\" has nothing left until {}", time_ahead(*at, now))
+        }
+        Stopped::Refused(Refusal::Held(hold)) => {
+            let said = hold.said.as_ref().map(|s| format!("; the provider said: {s}")).unwrap_or_default();
+            let held = hold.scope.endpoint().map_or_else(|| "the credential".to_owned(), |e| e.to_string());
+            format!("{held} is held until {}{said}", time_ahead(hold.until, now))
+        }
+        Stopped::Refused(Refusal::Probing { .. }) => {
+            "the hold has just ended, and one request is finding out whether the provider agrees".to_owned()
+        }
+        Stopped::Refused(Refusal::NeverFits { limit }) => format!("limit \"{limit}\" can never fund it"),
+        Stopped::Paused => "the connection is paused".to_owned(),
+        Stopped::Unaskable(why) => format!("the request {why}"),
+        Stopped::Store(e) => e.to_string(),
+    }
+}
+
+/// A hold whose time is up, before anybody knows whether the provider agrees.
+pub fn probing(hold: &Hold, now: &Now) -> String {
+    let since = clock_time(hold.since.wall, now.wall());
+    format!("The hold of {since} is over; one request alone finds out whether the provider agrees.")
+}
+
+/// The way back.
+pub fn easing(share: &str, hold: &Hold, now: &Now) -> String {
+    let since = clock_time(hold.since.wall, now.wall());
+    format!("After the hold of {since} polls come at {share} of their usual rate and grow back.")
+}
+
+pub fn ramp_began(conn: &Conn, hold: &Hold, now: &Now) -> String {
+    format!("{}; polls come slower at first and grow back over the next ones", hold_ended(conn, hold, now))
 }
 
 pub fn hold_ended(conn: &Conn, hold: &Hold, now: &Now) -> String {
@@ -125,6 +182,8 @@ pub struct Standing<'a> {
     pub state: State,
     pub conn: &'a Conn,
     pub hold: Option<&'a Hold>,
+    /// The way back after one.
+    pub recovery: Option<String>,
     pub next_poll: Option<Steady>,
     pub breaker_until: Option<Steady>,
     pub next_free: Option<Steady>,
@@ -132,6 +191,18 @@ pub struct Standing<'a> {
 }
 
 pub fn connection_sentence(s: &Standing, now: &Now) -> String {
+    let sentence = state_sentence(s, now);
+    match &s.recovery {
+        Some(recovery)
+            if matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never) =>
+        {
+            format!("{sentence} {recovery}")
+        }
+        _ => sentence,
+    }
+}
+
+fn state_sentence(s: &Standing, now: &Now) -> String {
     let provider = &s.conn.spec.provider;
     let next = s.next_poll.map_or_else(|| "when polling is on".to_owned(), |at| time_ahead(at, now));
     match s.state {

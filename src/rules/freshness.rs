@@ -10,7 +10,10 @@ use crate::domain::time::Span;
 pub struct Facts {
     pub clock_untrusted: bool,
     pub enabled: bool,
+    /// Of the whole credential.
     pub hold: Option<HoldReason>,
+    /// The target's endpoint is held by itself, for whatever reason: the credential is not in doubt for that.
+    pub endpoint_held: bool,
     /// The budget has nothing left for the poller before the next poll after the one that is due.
     pub exhausted: bool,
     pub breaker_open: bool,
@@ -42,6 +45,7 @@ fn obstacle(facts: &Facts) -> Option<State> {
         Some(HoldReason::Exhausted | HoldReason::Unpaid) => return Some(State::Exhausted),
         _ if facts.exhausted => return Some(State::Exhausted),
         Some(HoldReason::RateLimited | HoldReason::Overloaded | HoldReason::Gone) => return Some(State::Held),
+        None if facts.endpoint_held => return Some(State::Held),
         None => {}
     }
     facts.breaker_open.then_some(State::BreakerOpen)
@@ -85,6 +89,7 @@ mod tests {
             clock_untrusted: false,
             enabled: true,
             hold: None,
+            endpoint_held: false,
             exhausted: false,
             breaker_open: false,
             age: Some(Span::from_secs(10)),
@@ -102,7 +107,7 @@ mod tests {
             State::Disabled => !f.enabled,
             State::CredentialRejected => f.hold == Some(HoldReason::CredentialRejected),
             State::Exhausted => f.exhausted || matches!(f.hold, Some(HoldReason::Exhausted | HoldReason::Unpaid)),
-            State::Held => f.hold.is_some(),
+            State::Held => f.hold.is_some() || f.endpoint_held,
             State::BreakerOpen => f.breaker_open,
             State::Expired => age.is_some_and(|a| a > 600_000) && f.expires_after.is_some(),
             State::Stale => age.is_some_and(|a| a > 90_000),
@@ -117,7 +122,7 @@ mod tests {
     fn the_first_true_word_wins_over_every_combination_of_facts() {
         let ages = [None, Some(10_000), Some(82_501), Some(90_001), Some(600_001)];
         let mut met = std::collections::BTreeSet::new();
-        for bits in 0..32u32 {
+        for bits in 0..64u32 {
             for hold in HOLDS {
                 for age in ages {
                     let bit = |n: u32| bits & (1 << n) != 0;
@@ -129,6 +134,7 @@ mod tests {
                         breaker_open: bit(3),
                         age: age.map(Span),
                         expires_after: bit(4).then_some(Span::from_secs(600)),
+                        endpoint_held: bit(5),
                         ..facts()
                     };
                     assert_eq!(Some(&state(&f)), all_that_are_true(&f).first(), "{f:?}");

@@ -4,14 +4,15 @@
 use super::budget::Usage;
 use super::classify::Classifier;
 use super::extract::Extractor;
-use super::hold::hold_for;
+use super::hold::{self, Answered};
 use super::text;
-use crate::domain::connection::Hold;
+use crate::domain::connection::{Hold, HoldChange};
+use crate::domain::ids::Endpoint;
 use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::{Conditional, ConnectionSpec, TargetSpec};
-use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
+use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
 use std::collections::BTreeMap;
 
 /// What an answer would do to a connection that has asked nothing else.
@@ -46,7 +47,7 @@ pub fn trial(
         }
         _ => (classified.verdict, None),
     };
-    let hold = hold_for(&verdict, &usage(spec), None, &spec.waits, &now);
+    let hold = hold(spec, target, &verdict, &now);
     Ok(Trial { verdict, hold, items, now })
 }
 
@@ -58,6 +59,25 @@ fn received(spec: &ConnectionSpec, answer: Answer, arrived_at: Stamp) -> Reply {
         Ok(body) => Reply { arrived_at, result: Ok(Answer { status, headers, body }), detail: String::new() },
         Err(detail) => Reply { arrived_at, result: Err(Failure::Undecodable), detail },
     }
+}
+
+/// The hold that the verdict would set where nothing is held yet.
+fn hold(spec: &ConnectionSpec, target: Option<&TargetSpec>, verdict: &Verdict, now: &Now) -> Option<Hold> {
+    let in_use: Vec<Endpoint> = spec.targets.iter().map(TargetSpec::endpoint).collect();
+    let answered = Answered {
+        verdict,
+        endpoint: &target.map_or_else(|| Endpoint::from(""), TargetSpec::endpoint),
+        reserved_at: now.stamp(),
+        usage: &usage(spec),
+        holds: &[],
+        in_use: &in_use,
+        waits: &spec.waits,
+        interval: Span::ZERO,
+    };
+    hold::changes(&answered, now).into_iter().find_map(|change| match change {
+        HoldChange::Put(hold) => Some(hold),
+        HoldChange::Lift(_) => None,
+    })
 }
 
 /// As a fetch says it of an answer without the expected shape.

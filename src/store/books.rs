@@ -7,7 +7,7 @@ use super::rows::Row;
 use super::sentences;
 use super::tables::{self, Table};
 use crate::domain::charge::{Charge, Resolution, Settlement};
-use crate::domain::connection::Hold;
+use crate::domain::connection::{Hold, HoldChange};
 use crate::domain::ids::{ChargeId, CredentialId};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
@@ -84,7 +84,7 @@ pub(super) fn read_back(
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    back.ledger.set_hold(snapshot.hold(&credential)?);
+    snapshot.holds(&credential)?.into_iter().for_each(|hold| back.ledger.change_hold(HoldChange::Put(hold)));
     Ok(back)
 }
 
@@ -151,11 +151,10 @@ pub(super) fn unsent(charge: &Charge, rule: &str) -> Resolution {
 }
 
 /// After a failed write a hold may stand in memory that the file does not have. It stays: a hold only slows.
-pub(super) fn longer(a: Option<Hold>, b: Option<Hold>) -> Option<Hold> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if b.until > a.until { b } else { a }),
-        (a, b) => a.or(b),
-    }
+pub(super) fn keep_longer(ledger: &mut Ledger, before: &Ledger) {
+    let outlasts = |hold: &&Hold| ledger.holds().find(|h| h.scope == hold.scope).is_none_or(|h| h.until < hold.until);
+    let longer: Vec<Hold> = before.holds().filter(outlasts).cloned().collect();
+    longer.into_iter().for_each(|hold| ledger.change_hold(HoldChange::Put(hold)));
 }
 
 /// The row of a charge with its resolution; `None` if it has one already: the first word stands.

@@ -2,7 +2,7 @@
 //! table; must not know transactions.
 
 use super::codec::Damaged;
-use super::read::numbered;
+use super::read::{held, numbered};
 use super::records;
 use super::tables::{self, StateRow, Table, meta};
 use super::{StoreError, TokenRecord, sentences};
@@ -44,7 +44,7 @@ impl Entry {
                 None => return Err(no_known_form()),
             },
             Table::Charges => Entry::Charge(records::charge_of(numbered(key)?, value)?),
-            Table::Credentials => Entry::Hold(records::hold_of(value)?),
+            Table::Credentials => Entry::Hold(records::hold_of(held(key)?, value)?),
             Table::Items => {
                 let key = std::str::from_utf8(below(key)?).map_err(|_| Damaged::because("its key is not text"))?;
                 Entry::Item(records::item_of(key.to_owned(), value)?)

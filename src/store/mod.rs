@@ -42,7 +42,7 @@ use self::work::{Prepared, Work};
 use self::write::Writing;
 use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution};
-use crate::domain::connection::{ConnectionState, Hold};
+use crate::domain::connection::{ConnectionState, Hold, HoldChange};
 use crate::domain::event::{Event, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::ids::*;
@@ -151,8 +151,8 @@ pub enum Lane {
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub resolve: Option<(CredentialId, ChargeId, Resolution)>,
-    /// `Some(None)` lifts the hold.
-    pub hold: Option<(CredentialId, Option<Hold>)>,
+    /// What becomes of holds of one credential.
+    pub hold: Option<(CredentialId, Vec<HoldChange>)>,
     pub writes: Vec<Write>,
     pub events: Vec<NewEvent>,
     /// What the owners should know, or need not mind any more. One that opens or closes is an event too, and takes the
@@ -295,8 +295,9 @@ impl Store {
         }
     }
 
-    pub fn hold(&self, credential: CredentialId) -> Option<Hold> {
-        self.core().books().get(&credential).and_then(|a| a.ledger.hold().cloned())
+    /// Those that are over and not proven to be, and those on their ramp, too.
+    pub fn holds(&self, credential: CredentialId) -> Vec<Hold> {
+        self.core().books().get(&credential).map(|a| a.ledger.holds().cloned().collect()).unwrap_or_default()
     }
 
     // the file

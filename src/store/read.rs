@@ -8,7 +8,7 @@ use super::sentences::{self, Doing};
 use super::tables::{self, Table};
 use super::{StoreError, TokenRecord};
 use crate::domain::charge::Charge;
-use crate::domain::connection::{ConnectionState, Hold};
+use crate::domain::connection::{ConnectionState, Hold, HoldScope};
 use crate::domain::event::Event;
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
@@ -137,8 +137,15 @@ impl<'a> Snapshot<'a> {
         self.get(Table::State, &tables::target_state(key), records::target_of)
     }
 
-    pub fn hold(&self, credential: &CredentialId) -> Result<Option<Hold>, StoreError> {
-        self.get(Table::Credentials, tables::credential(credential), records::hold_of)
+    pub fn holds(&self, credential: &CredentialId) -> Result<Vec<Hold>, StoreError> {
+        let prefix = tables::hold(credential, &HoldScope::Credential);
+        let end = tables::after_prefix(&prefix);
+        let mut holds = Vec::new();
+        self.visit(Table::Credentials, below(&prefix, end.as_deref()), Order::Forth, |key, value| {
+            holds.push(records::hold_of(held(key)?, value)?);
+            ON
+        })?;
+        Ok(holds)
     }
 
     pub fn items(&self, key: &TargetKey) -> Result<Vec<Item>, StoreError> {
@@ -292,6 +299,11 @@ impl<'a> Snapshot<'a> {
 
 pub(super) fn numbered(key: &[u8]) -> Result<u64, Damaged> {
     tables::read_number(key).ok_or_else(|| Damaged::because("its key is not a number"))
+}
+
+/// Whom a hold's row stops.
+pub(super) fn held(key: &[u8]) -> Result<HoldScope, Damaged> {
+    tables::hold_scope(key).ok_or_else(|| Damaged::because("its key is of no known form"))
 }
 
 /// From the prefix to its end.

@@ -64,7 +64,7 @@ impl Newest {
             Entry::Connection(c) => self.connection(c),
             Entry::Target(t) => self.target(t),
             Entry::Charge(c) => self.charge(c),
-            Entry::Hold(hold) => self.see(hold.since),
+            Entry::Hold(hold) => self.see_all([Some(hold.since), hold.ramp.map(|r| r.since)]),
             Entry::Item(item) => {
                 self.see_all([Some(item.first_seen), Some(item.changed), item.removed.map(|r| r.at)]);
             }

@@ -11,6 +11,7 @@
 //! |               | organization, connection, `t`, target                 | target state     | targets                       | `Write::Target`                     |
 //! | `charges`     | charge number                                         | charge           | requests of 40 days           | admit; overwritten when resolved    |
 //! | `credentials` | fingerprint of the secret (16 bytes)                  | hold             | credentials that are held     | `Commit::hold`                      |
+//! |               | fingerprint of the secret, endpoint                   | hold             | endpoints held by themselves  | `Commit::hold`                      |
 //! | `items`       | organization, connection, target, item key            | item             | items, removed ones too       | `Write::Item`                       |
 //! | `history`     | organization, connection, target, sequence            | history entry    | every change there ever was   | `Write::History`                    |
 //! | `jobs`        | job number                                            | job              | commands there ever were      | `create_job`, `Write::Job`          |
@@ -25,8 +26,9 @@
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
 
+use crate::domain::connection::HoldScope;
 use crate::domain::finding::Matter;
-use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey, TargetName};
+use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
 use redb::TableDefinition;
 
 /// A table of the file. The order is the order in which a commit writes them.
@@ -206,8 +208,20 @@ pub(super) fn read_number(bytes: &[u8]) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_be_bytes)
 }
 
-pub(super) const fn credential(credential: &CredentialId) -> &[u8] {
-    &credential.0
+/// The endpoint is the last part and needs no end; without one the hold is the credential's.
+pub(super) fn hold(credential: &CredentialId, scope: &HoldScope) -> Vec<u8> {
+    let mut key = credential.0.to_vec();
+    key.extend(scope.endpoint().iter().flat_map(|endpoint| endpoint.as_str().bytes()));
+    key
+}
+
+/// Whom the hold stops whose row has this key; `None` if the key was not written by this file.
+pub(super) fn hold_scope(key: &[u8]) -> Option<HoldScope> {
+    let (_, endpoint) = key.split_first_chunk::<16>()?;
+    if endpoint.is_empty() {
+        return Some(HoldScope::Credential);
+    }
+    Some(HoldScope::Endpoint(Endpoint(std::str::from_utf8(endpoint).ok()?.to_owned())))
 }
 
 /// The first key behind every key that begins with `prefix`. `None`: there is none.
@@ -245,6 +259,17 @@ mod tests {
         };
         assert_eq!(open_finding(&about(None), 1), b"default\0yard\0\0\x01day");
         assert_eq!(open_finding(&about(Some(t.target.clone())), 1), b"default\0yard\0controller\0\x01day");
+    }
+
+    #[test]
+    fn a_hold_is_found_by_whom_it_stops() {
+        let credential = CredentialId([7; 16]);
+        for scope in [HoldScope::Credential, HoldScope::Endpoint("/a".into())] {
+            assert_eq!(hold_scope(&hold(&credential, &scope)), Some(scope));
+        }
+        assert_eq!(hold(&credential, &HoldScope::Credential), [7; 16], "as it always was");
+        assert_eq!(hold_scope(b"short"), None);
+        assert_eq!(hold_scope(&[0xFF; 20]), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::sentences;
 use super::tables::{self, Table};
 use super::{Admission, Commit, Lane, StoreError, TokenRecord, Write};
 use crate::domain::charge::Resolution;
-use crate::domain::connection::Hold;
+use crate::domain::connection::HoldChange;
 use crate::domain::event::{Event, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::ids::{ChargeId, CredentialId};
@@ -23,7 +23,7 @@ pub(super) type Created = (Job, bool, Vec<Event>);
 /// A commit whose rows were encoded by its caller, so that the writer does not have to.
 pub(super) struct Prepared {
     pub resolve: Option<(CredentialId, ChargeId, Resolution)>,
-    pub hold: Option<(CredentialId, Option<Hold>)>,
+    pub hold: Option<(CredentialId, Vec<HoldChange>)>,
     pub rows: Vec<Row>,
     pub events: Vec<NewEvent>,
     /// Only the writer knows which of them are open.
@@ -34,11 +34,13 @@ pub(super) struct Prepared {
 impl Prepared {
     pub fn new(commit: Commit) -> Result<Prepared, StoreError> {
         let mut rows = rows_of(&commit.writes)?;
-        if let Some((credential, hold)) = &commit.hold {
-            let key = credential.0;
-            rows.push(match hold {
-                Some(hold) => Row::put(Table::Credentials, key, written(Table::Credentials, records::hold(hold))?),
-                None => Row::delete(Table::Credentials, key),
+        for (credential, change) in commit.hold.iter().flat_map(|(c, changes)| changes.iter().map(move |h| (c, h))) {
+            let key = tables::hold(credential, change.scope());
+            rows.push(match change {
+                HoldChange::Put(hold) => {
+                    Row::put(Table::Credentials, key, written(Table::Credentials, records::hold(hold))?)
+                }
+                HoldChange::Lift(_) => Row::delete(Table::Credentials, key),
             });
         }
         let Commit { resolve, hold, events, findings, lane, .. } = commit;

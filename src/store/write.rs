@@ -159,9 +159,8 @@ impl Writing {
         core.set_last_event(self.last_event());
         for (credential, account) in core.books().iter_mut() {
             let back = books::read_back(&snapshot, *credential, &account.limits, &account.latest, 0)?;
-            let hold = books::longer(back.ledger.hold().cloned(), account.ledger.hold().cloned());
-            account.ledger = back.ledger;
-            account.ledger.set_hold(hold);
+            let before = std::mem::replace(&mut account.ledger, back.ledger);
+            books::keep_longer(&mut account.ledger, &before);
         }
         self.astray = false;
         Ok(())
@@ -294,10 +293,10 @@ impl Writing {
         {
             account.ledger.resolve(id, &resolution);
         }
-        if let Some((credential, hold)) = hold
+        if let Some((credential, changes)) = hold
             && let Some(account) = books.get_mut(&credential)
         {
-            account.ledger.set_hold(hold);
+            changes.into_iter().for_each(|change| account.ledger.change_hold(change));
         }
         Ok((events, lane))
     }
@@ -360,8 +359,7 @@ impl Writing {
         let mut ledger = back.ledger;
         let mut books = core.books();
         if let Some(before) = books.get(&credential) {
-            let hold = books::longer(ledger.hold().cloned(), before.ledger.hold().cloned());
-            ledger.set_hold(hold);
+            books::keep_longer(&mut ledger, &before.ledger);
         }
         books.set(credential, Account { limits, ledger, latest: now.clone() });
         self.latest = Some(now.clone());

@@ -70,11 +70,18 @@ fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
     let quota = Quota::register(&mut registry);
     let states = register(&mut registry, "connection_state", "1 for the state that the connection is in, else 0");
     let findings = register(&mut registry, "findings_open", "Findings that are open: what the owners should know");
+    let holds =
+        register(&mut registry, "holds", "Holds in force, of the credential and of single endpoints, by reason");
     let targets = Targets::register(&mut registry);
     for connection in &connections {
         one_hot(&states, connection);
         open_findings(&findings, connection);
         connection.budget.iter().for_each(|b| quota.set(connection, b));
+        for hold in connection.hold.iter().chain(&connection.endpoint_holds) {
+            let mut labels = labels(connection);
+            labels.extend([("scope", hold.scope.to_owned()), ("reason", hold.reason.to_owned())]);
+            holds.get_or_create(&labels).inc();
+        }
         let key = ConnectionKey {
             organization: Organization(connection.organization.clone()),
             connection: ConnectionName(connection.name.clone()),

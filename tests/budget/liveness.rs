@@ -2,7 +2,7 @@
 
 use crate::book::{Book, CREDENTIAL};
 use larder::domain::charge::{Resolution, Settlement};
-use larder::domain::connection::{Ask, Hold, HoldReason};
+use larder::domain::connection::{Ask, Hold, HoldChange, HoldReason, HoldScope};
 use larder::domain::ids::{Caller, ChargeId, ConnectionKey, ConnectionName, Organization};
 use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use larder::domain::outcome::Outcome;
@@ -145,6 +145,7 @@ fn the_fifth_request_is_the_refreshs() {
 fn a_hold_holds_every_caller_until_its_moment_and_not_longer() {
     let mut ledger = Ledger::new(CREDENTIAL, vec![limit(5, Kind::Rolling { window: Span::from_secs(300) })]);
     let hold = Hold {
+        scope: HoldScope::Credential,
         since: Stamp { steady: Steady(0), wall: Wall(0), era: 0 },
         until: Steady(10_000),
         reason: HoldReason::RateLimited,
@@ -152,13 +153,14 @@ fn a_hold_holds_every_caller_until_its_moment_and_not_longer() {
         rule: "status 429".to_owned(),
         said: None,
         strikes: 1,
+        ramp: None,
     };
-    ledger.set_hold(Some(hold.clone()));
+    ledger.change_hold(HoldChange::Put(hold.clone()));
     for caller in Caller::ALL {
         let ask = request(caller, 1).ask;
-        assert_eq!(ledger.would_admit(&at(9_999), &ask), Err(Refusal::Held(hold.clone())), "{caller}");
+        assert_eq!(ledger.would_admit(&at(9_999), &ask), Err(Refusal::Held(Box::new(hold.clone()))), "{caller}");
         assert_eq!(ledger.would_admit(&at(10_000), &ask), Ok(()), "{caller}");
     }
-    ledger.set_hold(None);
+    ledger.change_hold(HoldChange::Lift(HoldScope::Credential));
     assert_eq!(ledger.would_admit(&at(1), &request(Caller::Poller, 1).ask), Ok(()));
 }

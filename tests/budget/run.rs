@@ -250,6 +250,7 @@ impl<B: Book> Run<'_, B> {
             (Refusal::NeverFits { limit }, None) => broken("never is never", format!("{ask:?} fits into {limit}")),
             (_, Some(limit)) => broken("never is never", format!("{ask:?} can never fit into {limit:?}: {refusal:?}")),
             (Refusal::Held(hold), None) => broken("no hold was set", format!("{hold:?}")),
+            (Refusal::Probing { at }, None) => broken("no hold was set", format!("a probe until {at:?}")),
             (Refusal::NotUntil { at, .. }, None) => {
                 self.moment = Some(*at);
                 self.check_moment(ask, *at)

@@ -114,7 +114,8 @@ impl Report<'_> {
         lines.extend(verdict.wait.iter().map(|wait| ("wait", format!("{}, from {}", span(wait.wait), wait.source))));
         lines.extend(hold.iter().map(|hold| {
             let (length, until) = (span(hold.until.since(now.steady)), rfc3339(now.wall_of(hold.until)));
-            ("hold", format!("{length}, until {until}, {}: {}", hold.reason.word(), hold.source))
+            let whom = hold.scope.word();
+            ("hold", format!("{length}, until {until}, {} of the {whom}: {}", hold.reason.word(), hold.source))
         }));
         lines.push(("charge", self.charge().to_owned()));
         let mut text = String::new();
@@ -155,7 +156,7 @@ impl Report<'_> {
         let Trial { verdict, hold, now, items } = self.trial;
         let hold = hold.as_ref().map(|hold| {
             json!({
-                "reason": hold.reason.word(), "until": rfc3339(now.wall_of(hold.until)),
+                "reason": hold.reason.word(), "scope": hold.scope.word(), "until": rfc3339(now.wall_of(hold.until)),
                 "seconds": hold.until.since(now.steady).as_secs_ceil(), "source": hold.source,
             })
         });

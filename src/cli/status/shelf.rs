@@ -71,6 +71,7 @@ fn stand(kept: &TargetState, spec: &TargetSpec, enabled: bool, interval: Span, n
         clock_untrusted: now.trust == ClockTrust::Untrusted,
         enabled,
         hold: None,
+        endpoint_held: false,
         exhausted: false,
         breaker_open: false,
         age,

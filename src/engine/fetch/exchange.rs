@@ -33,9 +33,12 @@ pub struct Exchanged {
     pub charge: ChargeId,
     pub reserved_at: Stamp,
     pub caller: Caller,
+    /// Where the answer came from.
     pub endpoint: Endpoint,
     /// What the answer says it cost, once somebody looked.
     pub cost: Option<u32>,
+    /// What was asked for; a redirect may have led elsewhere.
+    pub asked: Endpoint,
 }
 
 /// Write 1: charged durably, or refused. `with` rides in the same transaction.
@@ -67,20 +70,15 @@ pub async fn exchange(
     permit: Permit,
     request: Request,
 ) -> Result<Exchanged, Stopped> {
+    let asked = asking.endpoint.clone();
     let mut asking = asking.clone();
     let mut permit = permit;
     let mut request = request;
     for _ in 0..MAX_HOPS {
         let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
         let reply = core.door.send(permit, request.clone()).await;
-        let exchanged = Exchanged {
-            reply,
-            charge,
-            reserved_at,
-            caller: asking.caller,
-            endpoint: asking.endpoint.clone(),
-            cost: None,
-        };
+        let (caller, endpoint) = (asking.caller, asking.endpoint.clone());
+        let exchanged = Exchanged { reply, charge, reserved_at, caller, endpoint, asked: asked.clone(), cost: None };
         let Some((status, location)) = redirect(&exchanged.reply) else { return Ok(exchanged) };
         let Ok(next) = after_redirect(&conn.spec.base_url, &request.location, location) else {
             return Ok(refused(exchanged));
@@ -92,8 +90,8 @@ pub async fn exchange(
     }
     let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
     let reply = core.door.send(permit, request).await;
-    let exchanged =
-        Exchanged { reply, charge, reserved_at, caller: asking.caller, endpoint: asking.endpoint, cost: None };
+    let (caller, endpoint) = (asking.caller, asking.endpoint);
+    let exchanged = Exchanged { reply, charge, reserved_at, caller, endpoint, asked, cost: None };
     Ok(if redirect(&exchanged.reply).is_some() { refused(exchanged) } else { exchanged })
 }
 

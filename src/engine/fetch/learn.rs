@@ -1,9 +1,9 @@
 //! From a reply to write 2: the charge is resolved together with what was learned, in one transaction.
 
 use super::exchange::Exchanged;
-use super::{Done, Round, Stopped};
+use super::{Done, Round, Stopped, holds};
 use crate::domain::charge::{Resolution, Settlement};
-use crate::domain::connection::{Breaker, ConnectionState, Hold};
+use crate::domain::connection::{Breaker, ConnectionState, HoldChange};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::outcome::{Outcome, Verdict};
@@ -14,7 +14,6 @@ use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core, Target};
 use crate::engine::{findings, words};
 use crate::rules::extract::WRONG_SHAPE;
-use crate::rules::hold::hold_for;
 use crate::rules::{breaker, reconcile, schedule};
 use crate::store::{Commit, Lane, Write};
 
@@ -23,8 +22,8 @@ pub struct Consequences {
     pub verdict: Verdict,
     pub status: Option<u16>,
     pub resolution: Resolution,
-    /// `Some(None)` lifts the hold.
-    pub hold: Option<Option<Hold>>,
+    /// What becomes of the credential's holds.
+    pub hold: Vec<HoldChange>,
     pub state: ConnectionState,
     pub events: Vec<NewEvent>,
     /// What the owners should know of the connection, whatever was asked.
@@ -65,18 +64,8 @@ pub fn consequences(
         said: verdict.said.clone(),
         cost: exchanged.cost,
     };
-    let last = core.store.hold(conn.credential);
-    let usage = core.store.usage(conn.credential, &now, std::slice::from_ref(&exchanged.endpoint));
-    let usage: Vec<_> = usage.into_iter().filter(|u| u.endpoint.iter().all(|e| *e == exchanged.endpoint)).collect();
-    let new_hold = hold_for(&verdict, &usage, last.as_ref(), &conn.spec.waits, &now);
-    // A good answer to a request from before the hold says nothing about it.
-    let lifted =
-        verdict.outcome.is_good() && last.as_ref().is_some_and(|h| exchanged.reserved_at.steady >= h.since.steady);
-    let hold = match new_hold {
-        Some(hold) => Some(Some(hold)),
-        None => lifted.then_some(None),
-    };
-    let mut events = hold_events(conn, &now, last.as_ref(), hold.as_ref());
+    let hold = holds::changes(core, conn, exchanged, &verdict, &now);
+    let mut events = holds::events(core, conn, &now, &hold);
     let next = connection_after(conn, state, &verdict, &now);
     events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
     Consequences { verdict, status, resolution, hold, state: next, events, findings: Vec::new() }
@@ -125,15 +114,6 @@ fn connection_after(conn: &Conn, state: &ConnectionState, verdict: &Verdict, now
     next
 }
 
-fn hold_events(conn: &Conn, now: &Now, last: Option<&Hold>, change: Option<&Option<Hold>>) -> Vec<NewEvent> {
-    let (kind, message) = match (last, change) {
-        (_, Some(Some(hold))) => (EventKind::HoldStarted, words::hold_started(conn, hold, now)),
-        (Some(hold), Some(None)) => (EventKind::HoldEnded, words::hold_ended(conn, hold, now)),
-        _ => return Vec::new(),
-    };
-    vec![NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message }]
-}
-
 fn breaker_event(conn: &Conn, now: &Now, before: Breaker, after: Breaker) -> Option<NewEvent> {
     let (kind, message) = match (before, after) {
         (Breaker::Closed | Breaker::HalfOpen { .. }, Breaker::Open { until, .. }) => {
@@ -164,14 +144,15 @@ pub async fn from_answer(
     let mut state = conn.state.lock().await;
     let mut after = consequences(core, conn, &exchanged, &reply, verdict, &state);
     if let Some(round) = round {
-        after.state.next_poll_at = round.next(conn, after.state.failures).or(after.state.next_poll_at);
+        after.state.next_poll_at =
+            round.next(conn, after.state.failures, &holds::after(core, conn, &after.hold)).or(after.state.next_poll_at);
     }
     if conditional && costs_nothing(conn, &after) {
         after.resolution.settlement = Settlement::Voided;
     }
     let outcome = after.verdict.outcome;
     let learned = learned(conn, target, &before, content, &after, &reply);
-    let quiet = learned.quiet && after.hold.is_none() && after.events.is_empty() && state.failures == 0;
+    let quiet = learned.quiet && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let mut writes = learned.writes;
     writes.push(Write::Connection(conn.spec.key.clone(), after.state.clone()));
     let mut events = after.events;
@@ -180,7 +161,7 @@ pub async fn from_answer(
     findings.extend(learned.finding);
     let commit = Commit {
         resolve: Some((conn.credential, exchanged.charge, after.resolution)),
-        hold: after.hold.map(|h| (conn.credential, h)),
+        hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes,
         events,
         findings,

@@ -2,10 +2,11 @@
 //! publish. The only place that sees both the store and the network. Poller, refresh and commands walk it.
 
 pub mod exchange;
+mod holds;
 pub mod learn;
 
 use super::core::{Conn, Core, Target};
-use crate::domain::connection::ConnectionState;
+use crate::domain::connection::{ConnectionState, Hold};
 use crate::domain::ids::{Caller, ChargeId};
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::Conditional;
@@ -54,10 +55,10 @@ pub struct Round {
 }
 
 impl Round {
-    /// When the next round is due; `None` while this one has not begun.
-    pub fn next(&self, conn: &Conn, failures: u32) -> Option<Stamp> {
-        let base = conn.base_interval();
-        Some(schedule::next(self.due, self.began?, base, schedule::backoff(failures, base)))
+    /// When the next round is due; `None` while this one has not begun. `holds`: the way back from one makes it later.
+    pub fn next(&self, conn: &Conn, failures: u32, holds: &[Hold]) -> Option<Stamp> {
+        let backoff = schedule::backoff(failures, conn.base_interval());
+        Some(schedule::next(self.due, self.began?, conn.pace(holds), backoff))
     }
 }
 
@@ -137,7 +138,7 @@ fn stamp_attempt(
     next.breaker = breaker::on_attempt(next.breaker, &now);
     if let Some(round) = round {
         next.last_poll_at = round.began;
-        next.next_poll_at = round.next(conn, next.failures);
+        next.next_poll_at = round.next(conn, next.failures, &core.store.holds(conn.credential));
     }
     let attempted = TargetState { attempted_at: Some(now.stamp()), ..before.clone() };
     let mut writes = vec![Write::Target(target.key.clone(), attempted)];

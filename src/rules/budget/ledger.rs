@@ -6,7 +6,7 @@ use super::slots::Units;
 use super::window::Window;
 use super::{Refusal, Request, Reserved, Usage};
 use crate::domain::charge::{Charge, Resolution, Settlement};
-use crate::domain::connection::{Ask, Hold};
+use crate::domain::connection::{Ask, Hold, HoldChange, HoldScope};
 use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
 use crate::domain::limit::{Kind, Limit, Scope};
 use crate::domain::time::{Now, Span, Steady};
@@ -46,7 +46,7 @@ pub struct Ledger {
     credential: CredentialId,
     counters: Vec<Counter>,
     in_flight: HashMap<ChargeId, InFlight>,
-    hold: Option<Hold>,
+    holds: BTreeMap<HoldScope, Hold>,
 }
 
 impl Counter {
@@ -172,7 +172,7 @@ fn unused_keep(limit: &Limit, counting: &Units, except: Option<Caller>) -> u64 {
 impl Ledger {
     pub fn new(credential: CredentialId, limits: Vec<Limit>) -> Ledger {
         let counters = limits.iter().flat_map(Counter::all_of).collect();
-        Ledger { credential, counters, in_flight: HashMap::new(), hold: None }
+        Ledger { credential, counters, in_flight: HashMap::new(), holds: BTreeMap::new() }
     }
 
     pub fn limits(&self) -> impl Iterator<Item = &Limit> {
@@ -188,12 +188,16 @@ impl Ledger {
         }
     }
 
-    pub fn set_hold(&mut self, hold: Option<Hold>) {
-        self.hold = hold;
+    pub fn change_hold(&mut self, change: HoldChange) {
+        match change {
+            HoldChange::Put(hold) => drop(self.holds.insert(hold.scope.clone(), hold)),
+            HoldChange::Lift(scope) => drop(self.holds.remove(&scope)),
+        }
     }
 
-    pub fn hold(&self) -> Option<&Hold> {
-        self.hold.as_ref()
+    /// Every hold that is not lifted: in force, unproven, or on its ramp.
+    pub fn holds(&self) -> impl Iterator<Item = &Hold> {
+        self.holds.values()
     }
 
     /// Decides under all limits and the hold together; takes the units under all of them or under none. `id` is the number
@@ -224,9 +228,11 @@ impl Ledger {
 
     /// As [`Ledger::admit`], without taking anything.
     pub fn would_admit(&self, now: &Now, ask: &Ask) -> Result<(), Refusal> {
-        if let Some(hold) = self.hold.as_ref().filter(|h| h.until > now.steady) {
-            return Err(Refusal::Held(hold.clone()));
+        let concerned = || self.holds().filter(|h| h.scope.covers(&ask.endpoint));
+        if let Some(hold) = concerned().filter(|h| h.is_in_force(now.steady)).max_by_key(|h| h.until) {
+            return Err(Refusal::Held(Box::new(hold.clone())));
         }
+        let probe = concerned().filter_map(|h| self.probe_of(h, now.steady)).max();
         let mut latest: Option<(Steady, &str)> = None;
         for counter in &self.counters {
             match counter.question(now, ask) {
@@ -239,10 +245,20 @@ impl Ledger {
                 }
             }
         }
-        match latest {
-            None => Ok(()),
-            Some((at, limit)) => Err(Refusal::NotUntil { at, limit: limit.to_owned() }),
+        match (latest, probe) {
+            (None, None) => Ok(()),
+            (latest, Some(at)) if latest.is_none_or(|(free, _)| at > free) => Err(Refusal::Probing { at }),
+            (None, Some(at)) => Err(Refusal::Probing { at }),
+            (Some((at, limit)), _) => Err(Refusal::NotUntil { at, limit: limit.to_owned() }),
         }
+    }
+
+    /// Until when a request is under way that was sent to find out whether `hold` is over. In flight or given up: at its
+    /// deadline the next one may try.
+    fn probe_of(&self, hold: &Hold, now: Steady) -> Option<Steady> {
+        let tries = |c: &&InFlight| c.reserved_at >= hold.until && hold.scope.covers(&c.endpoint) && c.deadline > now;
+        let under_way = self.in_flight.values().filter(|_| hold.is_unproven(now)).filter(tries);
+        under_way.map(|c| c.deadline).max()
     }
 
     /// Posted: the charge counts from its true arrival, and with the cost that the provider named if that is more. Voided: it never counted. Unknown and repeated numbers change nothing.

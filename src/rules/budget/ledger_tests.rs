@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::charge::Settlement;
-use crate::domain::connection::HoldReason;
+use crate::domain::connection::{HoldReason, Ramp};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use crate::domain::limit::{Kind, TimeOfDay};
 use crate::domain::outcome::Outcome;
@@ -235,20 +235,58 @@ fn ask() -> Ask {
     Ask { caller: Caller::Poller, endpoint: Endpoint::from("/a"), cost: 1 }
 }
 
-#[test]
-fn held_beats_everything_and_ends_by_itself() {
-    let mut desk = Desk::new(vec![rolling(5, 10)]);
-    desk.ledger.set_hold(Some(Hold {
+fn hold(scope: HoldScope, until: u64) -> Hold {
+    Hold {
+        scope,
         since: Stamp::default(),
-        until: Steady(300_000),
+        until: Steady(until),
         reason: HoldReason::RateLimited,
         source: "window".to_owned(),
         rule: "status 429".to_owned(),
         said: None,
         strikes: 1,
-    }));
+        ramp: None,
+    }
+}
+
+#[test]
+fn held_beats_everything_and_ends_by_itself() {
+    let mut desk = Desk::new(vec![rolling(5, 10)]);
+    desk.ledger.change_hold(HoldChange::Put(hold(HoldScope::Credential, 300_000)));
     assert!(matches!(desk.polls(299_999), Err(Refusal::Held(_))));
     assert!(desk.polls(300_000).is_ok());
+}
+
+#[test]
+fn an_endpoint_is_held_without_the_others() {
+    let mut desk = Desk::new(vec![rolling(5, 10)]);
+    let there = hold(HoldScope::Endpoint(Endpoint::from("/a")), 300_000);
+    desk.ledger.change_hold(HoldChange::Put(there.clone()));
+    assert_eq!(desk.asks(&at(0), Caller::Refresh, "/a", 1).err(), Some(Refusal::Held(Box::new(there.clone()))));
+    assert!(desk.asks(&at(0), Caller::Refresh, "/b", 1).is_ok());
+    desk.ledger.change_hold(HoldChange::Lift(there.scope));
+    assert!(desk.asks(&at(0), Caller::Refresh, "/a", 1).is_ok());
+}
+
+#[test]
+fn after_a_hold_one_request_alone_finds_out_whoever_asks() {
+    let mut desk = Desk::new(vec![rolling(50, 10)]);
+    desk.ledger.change_hold(HoldChange::Put(hold(HoldScope::Credential, 300_000)));
+    let probe = desk.polls(300_000).unwrap_or_else(|r| panic!("{r:?}"));
+    let deadline = Steady(335_000);
+    for caller in Caller::ALL {
+        let refusal = desk.asks(&at(300_001), caller, "/b", 1).err();
+        assert_eq!(refusal, Some(Refusal::Probing { at: deadline }), "{caller}");
+    }
+    // An answer that proves nothing lets the next one try, and so does one that never came.
+    desk.settles(probe, 300_500, Settlement::Posted);
+    assert!(desk.asks(&at(300_501), Caller::Refresh, "/b", 1).is_ok());
+    assert!(desk.polls(335_500).is_err());
+    assert!(desk.polls(335_501).is_ok());
+    // Proven: nobody waits for anybody, on the way back too.
+    let easing = Hold { ramp: Some(Ramp::default()), ..hold(HoldScope::Credential, 300_000) };
+    desk.ledger.change_hold(HoldChange::Put(easing));
+    assert!(desk.polls(400_000).is_ok() && desk.polls(400_000).is_ok());
 }
 
 #[test]

@@ -87,8 +87,11 @@ pub struct Request {
 pub enum Refusal {
     /// Exact: admitted then and refused a moment before, if nothing else is admitted or resolved meanwhile.
     NotUntil { at: Steady, limit: String },
-    /// The credential is held; see `Hold::until`.
-    Held(Hold),
+    /// The credential, or the endpoint, is held; see `Hold::until`.
+    Held(Box<Hold>),
+    /// A hold has just ended and one request finds out whether the provider agrees: everybody else waits for its answer, which
+    /// is there, or given up, at this moment.
+    Probing { at: Steady },
     /// The cost is above what the limit can ever give this caller.
     NeverFits { limit: String },
 }

@@ -1,9 +1,9 @@
-//! Records of the ledger: a charge, and the hold of its credential.
+//! Records of the ledger: a charge, and the holds of its credential.
 
 use super::codes::Coded;
-use super::{MOST, READ, V1, down, key_of, unknown_version, up, v1};
+use super::{MOST, READ, V1, V2, down, key_of, unknown_version, up, v1, v2};
 use crate::domain::charge::{Charge, Resolution, Settlement};
-use crate::domain::connection::{Hold, HoldReason};
+use crate::domain::connection::{Hold, HoldReason, HoldScope, Ramp};
 use crate::domain::ids::{Caller, ChargeId, ConnectionKey, CredentialId, Endpoint, TargetName};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::{Stamp, Steady, Wall};
@@ -110,7 +110,7 @@ impl Peek<'_> {
 }
 
 pub(in crate::store) fn hold(h: &Hold) -> Result<Vec<u8>, Damaged> {
-    let record = v1::Hold {
+    let record = v2::Hold {
         since: down(h.since),
         until: h.until.0,
         reason: h.reason.code(),
@@ -118,16 +118,20 @@ pub(in crate::store) fn hold(h: &Hold) -> Result<Vec<u8>, Damaged> {
         rule: h.rule.clone(),
         said: h.said.clone(),
         strikes: h.strikes,
+        ramp: h.ramp.map(|r| v2::Ramp { since: down(r.since), steps: r.steps }),
     };
-    codec::encode(V1, &record, MOST)
+    codec::encode(V2, &record, MOST)
 }
 
-pub(in crate::store) fn hold_of(bytes: &[u8]) -> Result<Hold, Damaged> {
-    let h: v1::Hold = match codec::split(bytes)? {
-        (V1, payload) => codec::decode::<_, READ>(payload)?,
+/// `scope`: from the row's key.
+pub(in crate::store) fn hold_of(scope: HoldScope, bytes: &[u8]) -> Result<Hold, Damaged> {
+    let h: v2::Hold = match codec::split(bytes)? {
+        (V1, payload) => codec::decode::<v1::Hold, READ>(payload)?.into(),
+        (V2, payload) => codec::decode::<_, READ>(payload)?,
         (other, _) => return unknown_version(other),
     };
     Ok(Hold {
+        scope,
         since: up(h.since),
         until: Steady(h.until),
         reason: HoldReason::coded(h.reason)?,
@@ -135,5 +139,6 @@ pub(in crate::store) fn hold_of(bytes: &[u8]) -> Result<Hold, Damaged> {
         rule: h.rule,
         said: h.said,
         strikes: h.strikes,
+        ramp: h.ramp.map(|r| Ramp { since: up(r.since), steps: r.steps }),
     })
 }

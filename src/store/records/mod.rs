@@ -8,6 +8,7 @@ mod misc;
 mod shelf;
 mod state;
 mod v1;
+mod v2;
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +23,9 @@ use super::codec::Damaged;
 use crate::domain::ids::ConnectionKey;
 use crate::domain::time::{Stamp, Steady, Wall};
 
-/// The version that is written.
+/// The versions that are written, each record in its newest.
 const V1: u8 = 1;
+const V2: u8 = 2;
 /// Most bytes of a record about requests, jobs, states; what a provider sent goes into `SHELF_MOST`.
 const MOST: usize = 64 << 10;
 /// Memory that reading such a record may claim. Above `MOST`, since small numbers are shorter in the file.

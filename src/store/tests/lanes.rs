@@ -210,7 +210,7 @@ async fn a_full_disk_loses_no_hold_and_no_lazy_row() {
     let id = admit(&store, &at(10)).await;
     store.commit(learned(id, &at(20), vec![Write::Target(controller(), seen_at(20))], Lane::Lazy)).await.unwrap();
     disk.fail(Some(ErrorKind::StorageFull));
-    let held = Commit { hold: Some((KEY, Some(hold_until(500)))), ..only(vec![], Lane::Durable) };
+    let held = Commit { hold: Some((KEY, vec![HoldChange::Put(hold_until(500))])), ..only(vec![], Lane::Durable) };
     assert!(store.commit(held).await.is_err());
     disk.fail(None);
     let refusal = store.admit(admission(&at(30))).await.unwrap().unwrap_err();
@@ -237,14 +237,35 @@ async fn health_comes_back_by_itself() {
 async fn a_hold_is_durable_and_is_lifted() {
     let disk = Disk::default();
     let store = on(&disk, 5, &at(0));
-    let hold = |hold| Commit { hold: Some((KEY, hold)), ..only(vec![], Lane::Durable) };
-    store.commit(hold(Some(hold_until(900)))).await.unwrap();
-    assert_eq!(store.hold(KEY), Some(hold_until(900)));
+    let hold = |change| Commit { hold: Some((KEY, vec![change])), ..only(vec![], Lane::Durable) };
+    store.commit(hold(HoldChange::Put(hold_until(900)))).await.unwrap();
+    assert_eq!(store.holds(KEY), [hold_until(900)]);
     let again = on(&disk.power_cut(0), 5, &at(20));
-    assert_eq!(again.hold(KEY), Some(hold_until(900)));
+    assert_eq!(again.holds(KEY), [hold_until(900)]);
     assert!(matches!(again.admit(admission(&at(20))).await.unwrap(), Err(Refusal::Held(_))));
-    again.commit(hold(None)).await.unwrap();
-    assert_eq!(again.hold(KEY), None);
+    again.commit(hold(HoldChange::Lift(HoldScope::Credential))).await.unwrap();
+    assert_eq!(again.holds(KEY), []);
+}
+
+#[tokio::test]
+async fn an_endpoint_is_held_by_itself_and_a_ramp_is_remembered() {
+    let disk = Disk::default();
+    let store = on(&disk, 5, &at(0));
+    let alone = Hold { scope: HoldScope::Endpoint("/elsewhere".into()), ..hold_until(900) };
+    let easing = Hold { ramp: Some(Ramp { since: at(700).stamp(), steps: 2 }), ..hold_until(600) };
+    let put = |hold: &Hold| HoldChange::Put(hold.clone());
+    let both = Commit { hold: Some((KEY, vec![put(&alone), put(&easing)])), ..only(vec![], Lane::Durable) };
+    store.commit(both).await.unwrap();
+    let disk = disk.power_cut(0);
+    let again = on(&disk, 5, &at(750));
+    assert_eq!(again.holds(KEY), [easing.clone(), alone.clone()]);
+    assert!(again.admit(admission(&at(750))).await.unwrap().is_ok(), "another endpoint, and a ramp stops nobody");
+    let mut there = admission(&at(751));
+    there.request.ask.endpoint = "/elsewhere".into();
+    assert_eq!(again.admit(there).await.unwrap().err(), Some(Refusal::Held(Box::new(alone.clone()))));
+    let lift = vec![HoldChange::Lift(alone.scope)];
+    again.commit(Commit { hold: Some((KEY, lift)), ..only(vec![], Lane::Durable) }).await.unwrap();
+    assert_eq!(on(&disk.power_cut(0), 5, &at(760)).holds(KEY), [easing]);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ mod shelf;
 
 use super::*;
 use crate::domain::charge::{Resolution, Settlement};
-use crate::domain::connection::{Ask, HoldReason};
+use crate::domain::connection::{Ask, HoldReason, HoldScope, Ramp};
 use crate::domain::event::EventKind;
 use crate::domain::job::JobState;
 use crate::domain::limit::{Kind, Scope};
@@ -98,6 +98,7 @@ fn event(message: &str) -> NewEvent {
 
 fn hold_until(ms: u64) -> Hold {
     Hold {
+        scope: HoldScope::Credential,
         since: at(1).stamp(),
         until: Steady(ms),
         reason: HoldReason::RateLimited,
@@ -105,6 +106,7 @@ fn hold_until(ms: u64) -> Hold {
         rule: "status 429".into(),
         said: None,
         strikes: 1,
+        ramp: None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::show::{self, Age, Chip, Face, Moment};
 use super::{Action, Frame, Visit, html, segment};
 use crate::domain::ids::{Caller, ConnectionKey, TargetKey, TargetName};
 use crate::domain::state::State as Word;
-use crate::engine::view::{ChargeView, CommandView, ConnectionView, JobView, SpendStrip, TargetView};
+use crate::engine::view::{ChargeView, CommandView, ConnectionView, HoldView, JobView, SpendStrip, TargetView};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
 use askama::Template;
@@ -29,7 +29,9 @@ struct Page {
     chip: Chip,
     sentence: String,
     is_calm: bool,
-    hold: Option<Hold>,
+    /// The credential's, and those of single endpoints.
+    holds: Vec<Hold>,
+    recovery: Option<String>,
     breaker: Option<&'static str>,
     findings: Vec<Finding>,
     gauges: Vec<Gauge>,
@@ -45,6 +47,9 @@ struct Page {
 }
 
 struct Hold {
+    /// `None`: everything that holds the credential.
+    endpoint: Option<String>,
+    strikes: u32,
     since: Moment,
     until: Moment,
     reason: String,
@@ -126,6 +131,7 @@ struct Charge {
     is_good: bool,
     settlement: &'static str,
     status: Option<u16>,
+    rule: Option<String>,
     said: Option<String>,
 }
 
@@ -144,7 +150,8 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         chip: Chip::of(view.state),
         sentence: view.sentence.clone(),
         is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
-        hold: hold(&face, &view),
+        holds: view.hold.iter().chain(&view.endpoint_holds).map(|h| hold(&face, h)).collect(),
+        recovery: view.recovery.as_ref().map(|r| r.sentence.clone()),
         breaker: (view.breaker != "closed").then_some(view.breaker),
         findings: findings(&face, &view),
         gauges: view.budget.iter().map(|b| gauge(&face, b)).collect(),
@@ -162,16 +169,17 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     Ok(html(StatusCode::OK, &page))
 }
 
-fn hold(face: &Face, view: &ConnectionView) -> Option<Hold> {
-    let hold = view.hold.as_ref()?;
-    Some(Hold {
+fn hold(face: &Face, hold: &HoldView) -> Hold {
+    Hold {
+        endpoint: hold.endpoint.clone(),
+        strikes: hold.strikes,
         since: face.moment(hold.since),
         until: face.moment(hold.until),
         reason: hold.reason.replace('_', " "),
         said: hold.said.clone(),
         source: hold.source.clone(),
         rule: hold.rule.clone(),
-    })
+    }
 }
 
 fn poll(face: &Face, view: &ConnectionView) -> Poll {
@@ -304,6 +312,8 @@ fn charge(face: &Face, charge: ChargeView) -> Charge {
         cost: charge.cost,
         outcome: charge.outcome.replace('_', " "),
         is_good: matches!(charge.outcome, "data" | "not_modified" | "pending"),
+        // What is as usual needs no explanation.
+        rule: charge.rule.filter(|_| !matches!(charge.outcome, "data" | "not_modified")),
         settlement: charge.settlement,
         status: charge.status,
         said: charge.said,

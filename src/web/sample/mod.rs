@@ -85,6 +85,9 @@ impl Sample {
         yard.hold = Some(HoldView {
             since: ago(330),
             until: ago(-270),
+            scope: "credential",
+            endpoint: None,
+            strikes: 1,
             reason: "rate_limited",
             said: Some(said.to_owned()),
             rule: "lockout sentence".to_owned(),

@@ -36,6 +36,8 @@ pub fn yard() -> ConnectionView {
         sentence: "Answered at 09:19; the next poll comes at 09:20.".to_owned(),
         enabled: true,
         hold: None,
+        endpoint_holds: vec![],
+        recovery: None,
         breaker: "closed",
         budget: vec![
             BudgetView {

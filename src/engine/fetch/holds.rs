@@ -1,0 +1,65 @@
+//! What an answer does to the holds of its credential, with the store and the words around the rule.
+
+use super::exchange::Exchanged;
+use crate::domain::connection::{Hold, HoldChange, HoldScope};
+use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::outcome::Verdict;
+use crate::domain::time::Now;
+use crate::engine::core::{Conn, Core};
+use crate::engine::words;
+use crate::rules::hold::{self, Answered};
+
+/// What the verdict does to the holds of its credential.
+pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdict, now: &Now) -> Vec<HoldChange> {
+    let usage = core.store.usage(conn.credential, now, std::slice::from_ref(&exchanged.endpoint));
+    let usage: Vec<_> = usage.into_iter().filter(|u| u.endpoint.iter().all(|e| *e == exchanged.endpoint)).collect();
+    let answered = Answered {
+        verdict,
+        endpoint: &exchanged.asked,
+        reserved_at: exchanged.reserved_at,
+        usage: &usage,
+        holds: &core.store.holds(conn.credential),
+        in_use: &conn.in_use,
+        waits: &conn.spec.waits,
+        interval: conn.base_interval(),
+    };
+    hold::changes(&answered, now)
+}
+
+/// One event for each hold that begins or ends. A step of a ramp is none, and neither is its end: the hold ended before it.
+pub fn events(core: &Core, conn: &Conn, now: &Now, changes: &[HoldChange]) -> Vec<NewEvent> {
+    let holds = core.store.holds(conn.credential);
+    let before = |scope: &HoldScope| holds.iter().find(|h| h.scope == *scope && h.ramp.is_none());
+    let told = |change: &HoldChange| match change {
+        HoldChange::Put(hold) if hold.ramp.is_none() => {
+            Some((EventKind::HoldStarted, words::hold_started(conn, hold, now)))
+        }
+        HoldChange::Put(hold) => {
+            before(&hold.scope).map(|_| (EventKind::HoldEnded, words::ramp_began(conn, hold, now)))
+        }
+        HoldChange::Lift(scope) => before(scope).map(|h| (EventKind::HoldEnded, words::hold_ended(conn, h, now))),
+    };
+    // Rejections of single endpoints that become the credential's do not end.
+    let began = changes.iter().any(|c| matches!(c, HoldChange::Put(hold) if hold.ramp.is_none()));
+    let told = changes.iter().filter(|c| !began || matches!(c, HoldChange::Put(_))).filter_map(told);
+    let connection = Some(conn.spec.key.clone());
+    told.map(|(kind, message)| NewEvent {
+        kind,
+        at: now.stamp(),
+        connection: connection.clone(),
+        target: None,
+        message,
+    })
+    .collect()
+}
+
+/// The holds as they will be.
+pub fn after(core: &Core, conn: &Conn, changes: &[HoldChange]) -> Vec<Hold> {
+    let unchanged = |h: &Hold| !changes.iter().any(|c| *c.scope() == h.scope);
+    let mut holds: Vec<Hold> = core.store.holds(conn.credential).into_iter().filter(unchanged).collect();
+    holds.extend(changes.iter().filter_map(|change| match change {
+        HoldChange::Put(hold) => Some(hold.clone()),
+        HoldChange::Lift(_) => None,
+    }));
+    holds
+}

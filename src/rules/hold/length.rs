@@ -1,0 +1,130 @@
+//! How long nobody calls, and why. Must not know whom it stops.
+
+use crate::domain::connection::{Hold, HoldReason, HoldScope};
+use crate::domain::limit::{Kind, Limit};
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::spec::WaitSpec;
+use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::rules::budget::Usage;
+
+/// First hold after a rejected credential; doubles with every further rejection. Not for ever: providers in trouble reject good
+/// credentials, and one request a day costs little.
+const REJECTED: Span = Span::from_secs(15 * 60);
+/// No growth goes beyond this.
+const LONGEST_GROWN: Span = Span::from_secs(24 * 3600);
+/// A window at least this long is "the long window" of F8.
+const LONG: Span = Span::from_secs(3600);
+/// First hold where money, points or plan are used up: nobody pays a bill within minutes. Doubles like the others.
+const UNPAID: Span = Span::from_secs(6 * 3600);
+/// Gone for good (410): ask once a day whether that is still so.
+const GONE: Span = Span::from_secs(24 * 3600);
+
+/// A refusal, and what is known around it.
+pub struct Refused<'a> {
+    pub verdict: &'a Verdict,
+    pub scope: HoldScope,
+    /// When the request that was refused was let out.
+    pub reserved_at: Stamp,
+    /// The ledger for the endpoint that was refused.
+    pub usage: &'a [Usage],
+    /// The hold before it that is not lifted: its strikes count while no good answer came between.
+    pub last: Option<&'a Hold>,
+    pub waits: &'a WaitSpec,
+}
+
+/// The hold that a refusal asks for; `None` where it asks for none.
+pub fn hold_for(refused: &Refused<'_>, now: &Now) -> Option<Hold> {
+    let Refused { verdict, usage, last, waits, .. } = refused;
+    let reason = reason(verdict)?;
+    let counted = last.filter(|h| h.reason == reason || reason == HoldReason::RateLimited);
+    // Sent before the hold began: the same refusal, heard twice.
+    let again = counted.filter(|h| refused.reserved_at.steady >= h.since.steady);
+    let strikes = counted.map_or(0, |h| h.strikes) + u32::from(again.is_some() || counted.is_none());
+    let (length, reason, source) = match (reason, &verdict.wait, spent_long_window(usage)) {
+        (HoldReason::RateLimited, None, Some((until, limit))) => {
+            let source = format!("reset of limit \"{limit}\", which is spent");
+            (until.since(now.steady), HoldReason::Exhausted, source)
+        }
+        (HoldReason::Unpaid, hint, _) => {
+            let hinted = hint.as_ref().filter(|h| h.wait >= UNPAID).map(|h| (clamp(h.wait, waits), h.source.clone()));
+            let (base, source) = hinted.unwrap_or_else(|| unhinted(reason, usage, waits));
+            (grown(base, strikes), reason, source)
+        }
+        (_, Some(hint), _) => (clamp(hint.wait, waits), reason, hint.source.clone()),
+        (_, None, _) => {
+            let (base, source) = unhinted(reason, usage, waits);
+            (grown(base, strikes), reason, source)
+        }
+    };
+    // Refused again after the announced time: the announcement is not the whole truth.
+    let before = again.filter(|h| h.reason == reason).map(|h| h.until.since(h.since.steady));
+    let length = length.max(waits.floor).max(before.map_or(Span::ZERO, |before| grown(before, 2)));
+    // Law 8: no refusal brings the end of a hold forward.
+    let until = (now.steady + length).max(last.map_or(Steady(0), |h| h.until));
+    let (scope, rule, said) = (refused.scope.clone(), verdict.rule.clone(), verdict.said.clone());
+    Some(Hold { scope, since: now.stamp(), until, reason, source, rule, said, strikes, ramp: None })
+}
+
+fn reason(verdict: &Verdict) -> Option<HoldReason> {
+    match verdict.outcome {
+        Outcome::Limited => Some(HoldReason::RateLimited),
+        Outcome::Unpaid => Some(HoldReason::Unpaid),
+        Outcome::CredentialRejected => Some(HoldReason::CredentialRejected),
+        Outcome::Gone => Some(HoldReason::Gone),
+        // Without a wait of the provider's own an overload is the breaker's business.
+        Outcome::Overloaded if verdict.wait.is_some() => Some(HoldReason::Overloaded),
+        _ => None,
+    }
+}
+
+fn clamp(wait: Span, waits: &WaitSpec) -> Span {
+    wait.clamp(waits.floor, waits.ceiling.max(waits.floor))
+}
+
+/// Doubles with each strike; what is already longer than the longest growth is left as it is.
+fn grown(base: Span, strikes: u32) -> Span {
+    let factor = 1u64 << strikes.saturating_sub(1).min(16);
+    Span(base.0.saturating_mul(factor).min(LONGEST_GROWN.0.max(base.0)))
+}
+
+/// How long to hold where the provider gave no wait, before growth.
+fn unhinted(reason: HoldReason, usage: &[Usage], waits: &WaitSpec) -> (Span, String) {
+    match reason {
+        HoldReason::CredentialRejected => {
+            (REJECTED, "no wait given: a rejected credential is asked again rarely".into())
+        }
+        HoldReason::Unpaid => (UNPAID, "no wait given: an account without money or plan is asked again rarely".into()),
+        HoldReason::Gone => (GONE, "gone for good: asked again once a day".into()),
+        HoldReason::RateLimited | HoldReason::Exhausted | HoldReason::Overloaded => {
+            match short_window(usage.iter().map(|u| &u.limit)) {
+                // I5: the whole window.
+                Some((window, limit)) => {
+                    (window.max(waits.floor), format!("no wait given: window of limit \"{limit}\""))
+                }
+                None => (waits.default, "no wait given: the default".into()),
+            }
+        }
+    }
+}
+
+/// The longest window that is not a "long" one; where there are only long ones, nothing is known about the short term.
+fn short_window<'a>(limits: impl Iterator<Item = &'a Limit>) -> Option<(Span, &'a str)> {
+    limits
+        .filter(|l| !matches!(l.kind, Kind::Concurrent))
+        .filter_map(|l| Some((l.kind.nominal_window()?, l.name.as_str())))
+        .filter(|(window, _)| *window < LONG)
+        .max_by_key(|(window, _)| *window)
+}
+
+/// F8: the ledger tells a momentary refusal from a spent day.
+fn spent_long_window(usage: &[Usage]) -> Option<(Steady, String)> {
+    usage
+        .iter()
+        .filter(|u| u.limit.kind.nominal_window().is_some_and(|w| w >= LONG) && u.remaining() <= u.kept)
+        .filter_map(|u| Some((u.next_free_at?, u.limit.name.clone())))
+        .max_by_key(|(at, _)| *at)
+}
+
+#[cfg(test)]
+#[path = "length_tests.rs"]
+mod tests;

@@ -1,0 +1,135 @@
+//! How long a hold is: tables, and the laws for any run of refusals.
+
+use super::*;
+use crate::domain::connection::Ramp;
+use crate::domain::limit::{Scope, TimeOfDay};
+use crate::domain::outcome::WaitHint;
+use crate::domain::time::ClockTrust;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn now() -> Now {
+    Now { steady: Steady(1_000_000), era: 0, trust: ClockTrust::Trusted, offsets: vec![0] }
+}
+fn verdict(outcome: Outcome, wait_s: Option<u64>) -> Verdict {
+    let wait = wait_s.map(|s| WaitHint { wait: Span::from_secs(s), source: "Retry-After".into(), beyond: None });
+    Verdict { said: Some("slow down".into()), wait, ..Verdict::new(outcome, "rule") }
+}
+fn usage(kind: Kind, amount: u64, used: u64, next_free_at: u64) -> Usage {
+    let limit = Limit {
+        name: kind.word().into(),
+        amount,
+        kind,
+        scope: Scope::Credential,
+        keep: BTreeMap::new(),
+        cap: BTreeMap::new(),
+    };
+    let next_free_at = Some(Steady(next_free_at));
+    Usage { limit, endpoint: None, used, used_by: BTreeMap::new(), kept: 0, next_free_at, resets_at: None }
+}
+fn five_minutes() -> Usage {
+    usage(Kind::Rolling { window: Span::from_secs(300) }, 5, 4, 1_100_000)
+}
+fn day(used: u64) -> Usage {
+    usage(Kind::Daily { resets_at: TimeOfDay(0), time_zone: "UTC".into() }, 300, used, 50_000_000)
+}
+/// As if the request had been let out at `now`, with nothing on the way before.
+fn hold(verdict: &Verdict, usage: &[Usage], last: Option<&Hold>) -> Option<Hold> {
+    let waits = &WaitSpec::default();
+    let (scope, reserved_at) = (HoldScope::Credential, now().stamp());
+    hold_for(&Refused { verdict, scope, reserved_at, usage, last, waits }, &now())
+}
+fn length(verdict: &Verdict, usage: &[Usage], last: Option<&Hold>) -> Option<(u64, HoldReason)> {
+    let hold = hold(verdict, usage, last)?;
+    Some((hold.until.since(now().steady).as_secs(), hold.reason))
+}
+
+#[test]
+fn the_length_of_a_hold() {
+    use HoldReason::*;
+    let limited = |wait| verdict(Outcome::Limited, wait);
+    for (what, verdict, usage, expected) in [
+        ("I5: no hint, the whole window", limited(None), vec![five_minutes()], Some((300, RateLimited))),
+        ("a hint is believed", limited(Some(8008)), vec![five_minutes()], Some((8008, RateLimited))),
+        ("never below the floor", limited(Some(1)), vec![five_minutes()], Some((5, RateLimited))),
+        ("above the ceiling it is cut", limited(Some(1 << 40)), vec![], Some((40 * 86_400, RateLimited))),
+        ("F8: the day is spent", limited(None), vec![five_minutes(), day(300)], Some((49_000, Exhausted))),
+        ("F8: the day is not spent", limited(None), vec![five_minutes(), day(10)], Some((300, RateLimited))),
+        ("nothing known", limited(None), vec![day(10)], Some((60, RateLimited))),
+        ("rejected", verdict(Outcome::CredentialRejected, None), vec![five_minutes()], Some((900, CredentialRejected))),
+        ("overload with a wait", verdict(Outcome::Overloaded, Some(30)), vec![], Some((30, Overloaded))),
+        ("overload without", verdict(Outcome::Overloaded, None), vec![five_minutes()], None),
+        ("out of money", verdict(Outcome::Unpaid, None), vec![five_minutes()], Some((21_600, Unpaid))),
+        ("out of money, asked to wait a minute", verdict(Outcome::Unpaid, Some(60)), vec![], Some((21_600, Unpaid))),
+        ("out of money for a week", verdict(Outcome::Unpaid, Some(604_800)), vec![], Some((604_800, Unpaid))),
+        ("data", verdict(Outcome::Data, Some(30)), vec![five_minutes()], None),
+    ] {
+        assert_eq!(length(&verdict, &usage, None), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_second_strike_lengthens_and_growth_ends_at_a_day() {
+    let mut last = None;
+    let mut lengths = Vec::new();
+    for _ in 0..12 {
+        let hold = hold(&verdict(Outcome::Limited, None), &[five_minutes()], last.as_ref());
+        lengths.push(hold.as_ref().map_or(0, |h| h.until.since(now().steady).as_secs()));
+        last = hold;
+    }
+    assert_eq!(&lengths[..4], [300, 600, 1200, 2400]);
+    assert_eq!(lengths.last(), Some(&86_400));
+}
+
+/// VENDORS: somebody who waited 100 s after a hint of 93 s was still refused.
+#[test]
+fn refused_again_after_the_announced_time_the_next_hold_is_longer() {
+    let limited = verdict(Outcome::Limited, Some(93));
+    let first = hold(&limited, &[], None).unwrap();
+    let later = Now { steady: first.until, ..now() };
+    let again = |verdict: &Verdict, last: &Hold, at: &Now| {
+        let (scope, reserved_at) = (HoldScope::Credential, at.stamp());
+        let waits = &WaitSpec::default();
+        hold_for(&Refused { verdict, scope, reserved_at, usage: &[], last: Some(last), waits }, at).unwrap()
+    };
+    let second = again(&verdict(Outcome::Limited, Some(1)), &first, &later);
+    assert_eq!((second.until.since(later.steady), second.strikes), (Span::from_secs(186), 2));
+    // A second strike on the way back counts as well.
+    let easing = Hold { ramp: Some(Ramp { since: later.stamp(), steps: 1 }), ..first };
+    assert_eq!(again(&limited, &easing, &later).until.since(later.steady), Span::from_secs(186));
+}
+
+#[test]
+fn one_refusal_heard_twice_is_one_strike() {
+    let first = hold(&verdict(Outcome::Limited, Some(60)), &[], None).unwrap();
+    let (verdict, waits) = (&verdict(Outcome::Limited, Some(60)), &WaitSpec::default());
+    let reserved_at = Stamp { steady: Steady(now().steady.0 - 1), ..now().stamp() };
+    let refused = Refused { verdict, scope: HoldScope::Credential, reserved_at, usage: &[], last: Some(&first), waits };
+    let second = hold_for(&refused, &now()).unwrap();
+    assert_eq!((second.strikes, second.until), (1, first.until));
+}
+
+#[test]
+fn a_shorter_hint_does_not_shorten_a_hold() {
+    let first = hold(&verdict(Outcome::Limited, Some(8008)), &[five_minutes()], None);
+    let second = hold(&verdict(Outcome::Limited, Some(10)), &[five_minutes()], first.as_ref());
+    assert!(second.map(|h| h.until) >= first.map(|h| h.until));
+}
+
+proptest! {
+    /// Law 8, for any refusal after any other: never sooner, never below the floor, never for ever.
+    #[test]
+    fn no_refusal_shortens_and_none_is_for_ever(
+        outcome in proptest::sample::select(vec![Outcome::Limited, Outcome::Unpaid, Outcome::CredentialRejected, Outcome::Gone]),
+        waits in proptest::collection::vec(proptest::option::of(0..1u64 << 40), 1..30),
+    ) {
+        let mut last: Option<Hold> = None;
+        for wait in waits {
+            let next = hold(&verdict(outcome, wait), &[five_minutes()], last.as_ref()).unwrap();
+            prop_assert!(last.is_none_or(|l| l.until <= next.until));
+            prop_assert!(next.until >= now().steady + WaitSpec::default().floor);
+            prop_assert!(next.until <= now().steady + WaitSpec::default().ceiling);
+            last = Some(next);
+        }
+    }
+}

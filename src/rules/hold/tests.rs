@@ -1,0 +1,179 @@
+//! From answers to holds and back, as a credential lives through them.
+
+use super::*;
+use crate::domain::connection::Ramp;
+use crate::domain::outcome::{Outcome, Reach, WaitHint};
+use crate::domain::time::{ClockTrust, Steady};
+
+const MINUTE: Span = Span::from_secs(60);
+
+fn at(s: u64) -> Now {
+    Now { steady: Steady(s * 1000), era: 0, trust: ClockTrust::Trusted, offsets: vec![0] }
+}
+
+/// A credential with its holds, as the ledger keeps them.
+#[derive(Default)]
+struct Desk {
+    holds: Vec<Hold>,
+}
+
+impl Desk {
+    /// An answer to a request that was sent at the same moment.
+    fn hears(&mut self, s: u64, endpoint: &str, verdict: &Verdict) -> Vec<HoldChange> {
+        let endpoint = Endpoint::from(endpoint);
+        let in_use = [Endpoint::from("/a"), Endpoint::from("/b")];
+        let (now, waits) = (at(s), WaitSpec::default());
+        let answered = Answered {
+            verdict,
+            endpoint: &endpoint,
+            reserved_at: now.stamp(),
+            usage: &[],
+            holds: &self.holds,
+            in_use: &in_use,
+            waits: &waits,
+            interval: MINUTE,
+        };
+        let changes = changes(&answered, &now);
+        for change in &changes {
+            self.holds.retain(|h| h.scope != *change.scope());
+            if let HoldChange::Put(hold) = change {
+                self.holds.push(hold.clone());
+            }
+        }
+        changes
+    }
+    fn scopes(&self) -> Vec<HoldScope> {
+        self.holds.iter().map(|h| h.scope.clone()).collect()
+    }
+}
+
+fn verdict(outcome: Outcome) -> Verdict {
+    Verdict::new(outcome, "rule")
+}
+fn limited(s: u64) -> Verdict {
+    let wait = WaitHint { wait: Span::from_secs(s), source: "Retry-After".into(), beyond: None };
+    Verdict { wait: Some(wait), ..verdict(Outcome::Limited) }
+}
+fn alone(endpoint: &str) -> HoldScope {
+    HoldScope::Endpoint(endpoint.into())
+}
+
+#[test]
+fn one_endpoint_that_is_rejected_is_not_a_dead_credential() {
+    let mut desk = Desk::default();
+    desk.hears(0, "/a", &verdict(Outcome::CredentialRejected));
+    assert_eq!(desk.scopes(), [alone("/a")]);
+    desk.hears(1, "/b", &verdict(Outcome::Data));
+    assert_eq!(desk.scopes(), [alone("/a")], "another endpoint says nothing about it");
+    desk.hears(1000, "/a", &verdict(Outcome::Data));
+    assert!(desk.holds.is_empty());
+}
+
+#[test]
+fn when_every_endpoint_in_use_is_rejected_it_is_the_credential() {
+    let mut desk = Desk::default();
+    desk.hears(0, "/a", &verdict(Outcome::CredentialRejected));
+    desk.hears(1, "/b", &verdict(Outcome::CredentialRejected));
+    assert_eq!(desk.scopes(), [HoldScope::Credential]);
+    assert_eq!(desk.holds[0].until.since(at(1).steady), Span::from_secs(900));
+    // Until something works, each further rejection is the credential's, and waits longer.
+    desk.hears(901, "/a", &verdict(Outcome::CredentialRejected));
+    assert_eq!(desk.scopes(), [HoldScope::Credential]);
+    assert_eq!(desk.holds[0].until.since(at(901).steady), Span::from_secs(1800));
+}
+
+#[test]
+fn who_is_stopped_by_what() {
+    let by = |outcome, reach| Verdict { reach, ..verdict(outcome) };
+    let credential = Some(HoldScope::Credential);
+    for (outcome, reach, expected) in [
+        (Outcome::Limited, None, credential.clone()),
+        (Outcome::Unpaid, None, credential.clone()),
+        (Outcome::Gone, None, Some(alone("/a"))),
+        (Outcome::CredentialRejected, None, Some(alone("/a"))),
+        (Outcome::CredentialRejected, Some(Reach::Credential), credential.clone()),
+        (Outcome::Limited, Some(Reach::Endpoint), Some(alone("/a"))),
+        (Outcome::Limited, Some(Reach::Nobody), None),
+        (Outcome::Overloaded, None, None),
+        (Outcome::Unexpected, None, None),
+    ] {
+        let mut desk = Desk::default();
+        desk.hears(0, "/a", &by(outcome, reach));
+        assert_eq!(desk.scopes().first(), expected.as_ref(), "{outcome} {reach:?}");
+    }
+}
+
+#[test]
+fn a_short_hold_is_over_with_the_first_good_answer() {
+    let mut desk = Desk::default();
+    desk.hears(0, "/a", &limited(300));
+    desk.hears(300, "/a", &verdict(Outcome::TimedOut));
+    assert_eq!(desk.scopes(), [HoldScope::Credential], "no answer proves nothing");
+    assert_eq!(desk.hears(301, "/b", &verdict(Outcome::Data)), [HoldChange::Lift(HoldScope::Credential)]);
+}
+
+#[test]
+fn after_a_long_hold_the_rate_grows_back_over_some_polls() {
+    let mut desk = Desk::default();
+    desk.hears(0, "/a", &limited(3600));
+    let mut paces = Vec::new();
+    let mut now = 3600;
+    while !desk.holds.is_empty() {
+        desk.hears(now, "/a", &verdict(Outcome::Data));
+        // What else the round asked is no further step.
+        desk.hears(now + 1, "/b", &verdict(Outcome::Data));
+        let pace = back::slowed(&desk.holds, MINUTE);
+        paces.push(pace.as_secs());
+        now += pace.as_secs();
+    }
+    assert_eq!(paces, [240, 180, 120, 60]);
+}
+
+#[test]
+fn on_the_way_back_polls_are_no_further_apart_than_the_hold_was_long() {
+    let hold = Hold { ramp: Some(Ramp { since: at(900).stamp(), steps: 0 }), ..a_hold(900) };
+    assert_eq!(back::slowed(std::slice::from_ref(&hold), Span::from_secs(800)), Span::from_secs(1700));
+    assert_eq!(back::slowed(&[], MINUTE), MINUTE);
+    assert_eq!(back::slowed(&[a_hold(900)], MINUTE), MINUTE, "only a hold that a good answer ended");
+}
+
+#[test]
+fn a_second_strike_on_the_way_back_is_a_longer_hold() {
+    let mut desk = Desk::default();
+    desk.hears(0, "/a", &limited(3600));
+    desk.hears(3600, "/a", &verdict(Outcome::Data));
+    desk.hears(3900, "/a", &limited(60));
+    let [hold] = desk.holds.as_slice() else { panic!("one hold") };
+    assert_eq!((hold.strikes, hold.ramp, hold.until.since(at(3900).steady)), (2, None, Span::from_secs(7200)));
+}
+
+fn a_hold(s: u64) -> Hold {
+    Hold {
+        scope: HoldScope::Credential,
+        since: at(0).stamp(),
+        until: at(s).steady,
+        reason: HoldReason::RateLimited,
+        source: "Retry-After".into(),
+        rule: "status 429".into(),
+        said: None,
+        strikes: 1,
+        ramp: None,
+    }
+}
+
+#[test]
+fn the_cheapest_target_is_asked_first_and_a_rejected_credential_is_tried_elsewhere_next_time() {
+    let rejected = |strikes| Hold { reason: HoldReason::CredentialRejected, strikes, ..a_hold(900) };
+    assert_eq!(back::probe(&[5, 1, 3], &Hold { strikes: 7, ..a_hold(900) }), Some(1));
+    let tried: Vec<_> = (1..=4).map(|strikes| back::probe(&[5, 1, 3], &rejected(strikes))).collect();
+    assert_eq!(tried, [Some(1), Some(2), Some(0), Some(1)]);
+    assert_eq!(back::probe(&[], &a_hold(900)), None);
+}
+
+#[test]
+fn whoever_waits_for_a_release_comes_a_little_after_it() {
+    let half = |span: Span| Span(span.0 / 2);
+    assert_eq!(back::wakes(&a_hold(100), half), Steady(102_500));
+    assert_eq!(back::wakes(&a_hold(1_000_000), half), Steady(1_000_030_000), "never more than a minute");
+    assert_eq!(back::wakes(&a_hold(100), |_| Span::ZERO), Steady(100_000));
+}
