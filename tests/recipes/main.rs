@@ -7,7 +7,8 @@ mod planted;
 
 use fixture::Fixture;
 use larder::config::{Recipe, Recipes, recipe_alone};
-use larder::domain::spec::ConnectionSpec;
+use larder::domain::spec::{ConnectionSpec, Interval};
+use larder::rules::plan::plan;
 use std::collections::BTreeSet;
 
 /// The recipes of this binary with what they say, by name.
@@ -58,4 +59,15 @@ fn every_fixture_belongs_to_a_recipe() {
     let stems = files.map(|file| file.file_stem().expect("a name").to_string_lossy().into_owned());
     let strays: Vec<String> = stems.filter(|stem| !names.contains(stem)).collect();
     assert!(strays.is_empty(), "fixtures without a recipe: {strays:?}");
+}
+
+/// What a recipe proposes must be possible: its interval, with all of its targets and one target like each of its patterns.
+#[test]
+fn every_recipe_can_keep_up_its_own_interval() {
+    let unkept = all().into_iter().filter_map(|(recipe, spec)| {
+        let Interval::Every(interval) = spec.poll.interval else { return None };
+        let plan = plan(&spec.limits, &spec.targets, Some(interval));
+        (!plan.sustainable()).then(|| format!("{}: {interval} is below {:?}", recipe.name, plan.shortest_interval))
+    });
+    holds(unkept.collect());
 }
