@@ -71,3 +71,9 @@ fn every_recipe_can_keep_up_its_own_interval() {
     });
     holds(unkept.collect());
 }
+
+#[test]
+fn there_are_recipes_for_thirty_providers_and_more() {
+    let providers: BTreeSet<String> = all().into_iter().map(|(_, spec)| spec.provider).collect();
+    assert!(providers.len() >= 30, "{}: {providers:?}", providers.len());
+}
