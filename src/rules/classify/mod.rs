@@ -25,7 +25,6 @@ use words::Words;
 pub struct Classifier {
     rules: Vec<Rule>,
     waits: WaitSpec,
-    words: Words,
     salvage: Salvage,
 }
 
@@ -88,13 +87,10 @@ impl Classifier {
     pub fn compile(rules: &[RuleSpec], waits: &WaitSpec) -> Result<Classifier, Vec<String>> {
         let mut errors = Vec::new();
         let rules = rules.iter().filter_map(|spec| Rule::compile(spec).map_err(|e| errors.extend(e)).ok()).collect();
-        match Words::compile() {
-            Ok(words) if errors.is_empty() => {
-                Ok(Classifier { rules, waits: waits.clone(), words, salvage: Salvage::Nothing })
-            }
-            Ok(_) => Err(errors),
-            Err(e) => Err(vec![e]),
+        if !errors.is_empty() {
+            return Err(errors);
         }
+        Ok(Classifier { rules, waits: waits.clone(), salvage: Salvage::Nothing })
     }
 
     /// The same, for a provider whose JSON is not quite JSON.
@@ -162,7 +158,7 @@ impl Classifier {
         let unexpected = |what: &str| (Outcome::Unexpected, format!("status {status} {what}"));
         let limited = |what: &str| (Outcome::Limited, tell(format!("status {status} {what}"), Outcome::Limited));
         if let Some(body) = &reading.json {
-            let about_a_limit = said::error_texts(body).into_iter().any(|text| self.words.surely_limit(text));
+            let about_a_limit = said::error_texts(body).into_iter().any(|text| Words::known().surely_limit(text));
             if about_a_limit {
                 return limited("with an error object about a limit");
             }
@@ -177,7 +173,7 @@ impl Classifier {
         if reading.text.trim().is_empty() {
             return unexpected("with an empty body");
         }
-        if self.words.surely_limit(&self.words.plain(&reading.text)) {
+        if Words::known().surely_limit(&Words::known().plain(&reading.text)) {
             return limited("with a sentence about a limit instead of JSON");
         }
         unexpected(&reading.flaw.to_string())
@@ -185,16 +181,16 @@ impl Classifier {
 
     fn body_reads_like(&self, reading: &Reading<'_>, about: fn(&Words, &str) -> bool) -> bool {
         match &reading.json {
-            Some(body) => said::texts(body, 32).into_iter().any(|text| about(&self.words, text)),
-            None => about(&self.words, &self.words.plain(&reading.text)),
+            Some(body) => said::texts(body, 32).into_iter().any(|text| about(Words::known(), text)),
+            None => about(Words::known(), &Words::known().plain(&reading.text)),
         }
     }
 
     /// The provider's words: of the text that speaks of a limit if there is one, else of the message, else of the body.
     fn said(&self, reading: &Reading<'_>) -> Option<String> {
-        let Some(body) = &reading.json else { return said::clean(&self.words.plain(&reading.text)) };
+        let Some(body) = &reading.json else { return said::clean(&Words::known().plain(&reading.text)) };
         let message = said::message(body).filter(|m| m.contains(' '));
-        let about_a_limit = || said::texts(body, 32).into_iter().find(|text| self.words.surely_limit(text));
+        let about_a_limit = || said::texts(body, 32).into_iter().find(|text| Words::known().surely_limit(text));
         let spoken = message.or_else(about_a_limit).or_else(|| said::message(body));
         spoken.and_then(said::clean).or_else(|| said::clean(&reading.text))
     }

@@ -1,7 +1,8 @@
 //! Words by which providers say "enough". Patterns over kinds of wording, not the literals of one provider (A15: a detector by
 //! equality stops working when the provider re-words). Recipes add their own; these work without one. Must not know a status.
 
-use regex::{Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder};
+use std::sync::LazyLock;
 
 /// Texts are looked at up to here; a sentence that says "enough" says it soon. Bytes.
 const LOOKED_AT: usize = 4096;
@@ -30,35 +31,41 @@ const SURE: &str = r"(?x)
 /// A wording that makes a 401 or 403 a question of how much instead of who (A5): never a reason to reject a credential.
 const LIKELY: &str = r"\b(limit(s|ed|er|ing)?|quotas?|throttl\w*|too[\s_-]*many|exceed\w*|rate|usage|frequen\w*|volume|overage)\b|rate_?limit|quota";
 
-/// The compiled patterns.
+/// The compiled patterns. `None` is a pattern that does not compile, which a test forbids.
 #[derive(Debug)]
 pub(super) struct Words {
-    sure: Regex,
-    likely: Regex,
-    tags: Regex,
+    sure: Option<Regex>,
+    likely: Option<Regex>,
+    tags: Option<Regex>,
 }
 
+/// One for all connections, compiled when the first answer needs it: most answers never do. Over bytes, because the wording is
+/// ASCII and Unicode's classes would make the patterns some megabytes large.
+static WORDS: LazyLock<Words> = LazyLock::new(Words::compile);
+
 impl Words {
-    pub(super) fn compile() -> Result<Words, String> {
-        let regex = |pattern: &str| {
-            RegexBuilder::new(pattern).case_insensitive(true).build().map_err(|e| format!("built-in pattern: {e}"))
-        };
-        Ok(Words {
-            sure: regex(SURE)?,
-            likely: regex(LIKELY)?,
-            tags: regex(r"(?s)<!--.*?-->|<(script|style|svg)\b.*?</(script|style|svg)\s*>|<[^>]*>")?,
-        })
+    pub(super) fn known() -> &'static Words {
+        &WORDS
+    }
+
+    fn compile() -> Words {
+        let regex = |pattern: &str| RegexBuilder::new(pattern).case_insensitive(true).unicode(false).build().ok();
+        Words {
+            sure: regex(SURE),
+            likely: regex(LIKELY),
+            tags: regex(r"(?s)<!--.*?-->|<(script|style|svg)\b.*?</(script|style|svg)\s*>|<[^>]*>"),
+        }
     }
 
     /// Reads like a limit, whatever the status.
     pub(super) fn surely_limit(&self, text: &str) -> bool {
-        self.sure.is_match(cut(text, LOOKED_AT))
+        matches(self.sure.as_ref(), cut(text, LOOKED_AT))
     }
 
     /// Reads like a limit in the mouth of a 401 or 403.
     pub(super) fn likely_limit(&self, text: &str) -> bool {
         let text = cut(text, LOOKED_AT);
-        self.likely.is_match(text) || self.sure.is_match(text)
+        matches(self.likely.as_ref(), text) || matches(self.sure.as_ref(), text)
     }
 
     /// What a person would read of a body that is not JSON: without markup, from its beginning.
@@ -67,15 +74,13 @@ impl Words {
         if !body.trim_start().starts_with('<') {
             return body.chars().take(SENTENCE).collect();
         }
-        self.tags
-            .replace_all(body, " ")
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .chars()
-            .take(SENTENCE)
-            .collect()
+        let text = self.tags.as_ref().map_or(body.as_bytes().into(), |tags| tags.replace_all(body.as_bytes(), b" "));
+        String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SENTENCE).collect()
     }
+}
+
+fn matches(pattern: Option<&Regex>, text: &str) -> bool {
+    pattern.is_some_and(|pattern| pattern.is_match(text.as_bytes()))
 }
 
 /// At most `bytes` of a text, cut between characters.
@@ -88,7 +93,13 @@ mod tests {
     use super::*;
 
     fn words() -> Words {
-        Words::compile().unwrap()
+        Words::compile()
+    }
+
+    #[test]
+    fn every_pattern_compiles() {
+        let Words { sure, likely, tags } = words();
+        assert!(sure.is_some() && likely.is_some() && tags.is_some());
     }
 
     #[test]
