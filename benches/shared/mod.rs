@@ -1,6 +1,7 @@
 //! What the benchmarks share: a clock of their own, names, items, a filled file, a place on a real disk, and tables.
 #![allow(dead_code)] // each benchmark takes a part of it
 
+pub mod bare;
 pub mod http;
 pub mod process;
 pub mod redis;
