@@ -13,6 +13,7 @@ mod entry;
 mod files;
 mod findings;
 mod header;
+mod line;
 mod migrate;
 mod open;
 mod purge;

@@ -2,23 +2,19 @@
 //! threads and queues; must not know what is written. Reads no clock: it only sleeps.
 
 use super::core::Core;
+use super::line::Line;
 use super::work::{Reply, Work};
 use super::{StoreError, TICK};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use tokio::sync::{mpsc, oneshot};
-
-/// Work that may wait for the writer before senders have to.
-const ROOM: usize = 4096;
-/// Work that one commit takes at most.
-const BATCH: usize = 1024;
+use tokio::sync::oneshot;
 
 /// The way to the writer, and the end of its thread.
 pub(super) struct Queue {
     core: Arc<Core>,
     /// `None`: the writer works in its caller.
-    queue: Option<mpsc::Sender<Work>>,
+    queue: Option<Arc<Line<Work>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Dropped to end the ticking.
     ticking: Mutex<Option<SyncSender<()>>>,
@@ -30,13 +26,13 @@ impl Queue {
     }
 
     pub fn threaded(core: Arc<Core>) -> Result<Queue, StoreError> {
-        let (queue, work) = mpsc::channel(ROOM);
+        let queue = Arc::new(Line::new());
         let (ticking, stop) = sync_channel(0);
         let failed = |e: std::io::Error| StoreError::Io(format!("no thread could be started for the writer ({e})"));
         let mut to = Queue::inline(Arc::clone(&core));
-        let writer = Arc::clone(&core);
-        let writer = thread::Builder::new().name("larder-writer".into()).spawn(move || write(&writer, work));
-        to.queue = Some(queue.clone());
+        let (writer, work) = (Arc::clone(&core), Arc::clone(&queue));
+        let writer = thread::Builder::new().name("larder-writer".into()).spawn(move || write(&writer, &work));
+        to.queue = Some(Arc::clone(&queue));
         to.ticking = Mutex::new(Some(ticking));
         to.threads.get_mut().unwrap_or_else(PoisonError::into_inner).push(writer.map_err(failed)?);
         let ticker = thread::Builder::new().name("larder-ticks".into()).spawn(move || tick(&core, &queue, &stop));
@@ -55,7 +51,7 @@ impl Queue {
         }
         let (reply, answer) = oneshot::channel();
         match &self.queue {
-            Some(queue) => queue.send(work(reply)).await.map_err(|_| StoreError::Closed)?,
+            Some(queue) => queue.push(work(reply)).map_err(|_| StoreError::Closed)?,
             None => self.core.writing().run(&self.core, &mut vec![work(reply)]),
         }
         answer.await.unwrap_or_else(|_| {
@@ -67,8 +63,8 @@ impl Queue {
     pub fn stop(&self) {
         drop(self.ticking.lock().unwrap_or_else(PoisonError::into_inner).take());
         if let Some(queue) = &self.queue {
-            // A full queue wakes the writer as well, and it looks after every batch.
-            let _ = queue.try_send(Work::Stop);
+            // It may have ended by itself.
+            let _ = queue.push_last(Work::Stop);
         }
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let me = thread::current().id();
@@ -86,24 +82,32 @@ impl Drop for Queue {
     }
 }
 
-fn write(core: &Core, mut work: mpsc::Receiver<Work>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while work.blocking_recv_many(&mut batch, BATCH) > 0 {
+fn write(core: &Core, work: &Line<Work>) {
+    // Whatever ends this thread, nobody waits for it for ever.
+    let _closed_at_the_end = Closing(work);
+    let (mut batch, mut before) = (Vec::new(), 0);
+    while !core.is_stopping() {
+        work.take(&mut batch, before);
+        before = batch.len();
         core.writing().run(core, &mut batch);
-        if core.is_stopping() {
-            break;
-        }
     }
-    work.close();
-    while let Ok(late) = work.try_recv() {
+    for late in work.close() {
         core.writing().run(core, &mut vec![late]);
     }
 }
 
-fn tick(core: &Core, queue: &mpsc::Sender<Work>, stop: &Receiver<()>) {
+struct Closing<'a>(&'a Line<Work>);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        drop(self.0.close());
+    }
+}
+
+fn tick(core: &Core, queue: &Line<Work>, stop: &Receiver<()>) {
     while stop.recv_timeout(TICK.to_std()) == Err(RecvTimeoutError::Timeout) {
         core.pin();
-        // A full queue is about to be written anyway.
-        let _ = queue.try_send(Work::Tick);
+        // Nobody to tell: it is ending.
+        let _ = queue.push(Work::Tick);
     }
 }
