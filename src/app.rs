@@ -16,7 +16,7 @@ use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::spec::ConnectionSpec;
 use crate::engine::appliance::Appliance;
 use crate::engine::{self, Parts, Running};
-use crate::store::{Opening, Options, Store, Writer};
+use crate::store::{Opening, Options, Store, Verdict, Writer};
 use crate::upstream::http::HttpDoor;
 use crate::upstream::redact::{Secret, fingerprint, read_secret};
 use logging::Logs;
@@ -83,8 +83,9 @@ impl Live {
         let secrets = read_secrets(&settings.connections)?;
         logs.hide(secrets.values());
         let options = Options { writer: Writer::Thread, cache_bytes: CACHE_BYTES };
-        let (store, opening) = Store::open(&settings.server.data, options).map_err(Failure::failed)?;
-        let live = Live::start(settings, secrets, store.clone(), opening).await;
+        let opened = Store::open_at_once(&settings.server.data, options).map_err(Failure::failed)?;
+        let store = opened.0.clone();
+        let live = Live::start(settings, secrets, opened).await;
         if live.is_err() {
             // The reason is told already; what the file could not keep would be told at its next start.
             let _ = store.close();
@@ -92,8 +93,10 @@ impl Live {
         live
     }
 
-    /// Sockets are bound before the engine starts: what nobody can read does not spend.
-    async fn start(settings: Settings, secrets: Secrets, store: Store, opening: Opening) -> Result<Live, Failure> {
+    /// Sockets answer before the engine begins: what nobody can read does not spend. It begins when the file is known to be
+    /// whole; until then readers are served from it and nothing is written or sent.
+    async fn start(settings: Settings, secrets: Secrets, opened: (Store, Opening, Verdict)) -> Result<Live, Failure> {
+        let (store, opening, verdict) = opened;
         let Settings { server, connections } = settings;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let credentials = fingerprints(&opening.installation, &connections, &secrets);
@@ -101,8 +104,19 @@ impl Live {
         let sockets = Sockets::bind(&server)?;
         let number = connections.len();
         let parts = Parts { store, opening, clock, door: Arc::new(door), connections, credentials };
-        let (appliance, running) = engine::start(parts).await.map_err(Failure::failed)?;
+        let (appliance, mut running) = match engine::prepare(parts) {
+            Ok(prepared) => prepared,
+            Err(why) => {
+                // Damage explains best what is wrong with what was read.
+                verdict.known().await.map_err(Failure::failed)?;
+                return Err(Failure::failed(why));
+            }
+        };
         let serving = sockets.serve(&appliance, &server.hosts);
+        if let Err(failure) = begin(verdict, &mut running).await {
+            serving.stop().await;
+            return Err(failure);
+        }
         let health = appliance.clone();
         systemd::ready(&format!("polling {}", count(number as u64, "connection")), move || {
             health.health().poller_alive
@@ -128,6 +142,11 @@ impl Live {
         self.running.stop().await.map_err(Failure::failed)?;
         Ok(Ending::Fine)
     }
+}
+
+async fn begin(verdict: Verdict, running: &mut Running) -> Result<(), Failure> {
+    verdict.known().await.map_err(Failure::failed)?;
+    running.begin().await.map_err(Failure::failed)
 }
 
 /// Every secret that the configuration names, or all that is wrong with them at once.

@@ -73,7 +73,8 @@
 //! The process is killed after the charge was durable and before the answer was. The file then holds a charge without a resolution, and the
 //! schedule that was written with it.
 //!
-//! 1. [`store::Store::open`] repairs and checks the file, and says so in its [`store::Opening`]. The clock goes on from its stored mark: the steady
+//! 1. [`store::Store::open_at_once`] repairs and checks the file, and says so in its [`store::Opening`]. (A file that was closed is checked behind
+//!    its first readers; until its [`store::Verdict`] nothing is written and nobody sends.) The clock goes on from its stored mark: the steady
 //!    timeline does not go back, and the length of the darkness is measured where it can be.
 //! 2. The ledger is rebuilt from the charges that a limit may still count ([`rules::budget::Ledger::horizon`]). The pending one is taken as sent: it is
 //!    in flight until its deadline, and posted from there, so that its unit is free `window` after the latest moment at which the provider

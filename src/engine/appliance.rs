@@ -80,7 +80,7 @@ impl Appliance {
         let now = self.now();
         Health {
             store: self.core.store.health().map_err(|e| e.to_string()),
-            poller_alive: now.steady.since(self.core.last_beat()) < HEARTBEAT,
+            poller_alive: self.core.begun.is_cancelled() && now.steady.since(self.core.last_beat()) < HEARTBEAT,
             clock: now.trust,
             file_bytes: self.core.store.file_bytes(),
             started_at: When(self.core.started.wall),

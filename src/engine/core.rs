@@ -40,6 +40,8 @@ pub struct Core {
     /// Sentences about the start.
     pub notes: Vec<String>,
     pub stop: CancellationToken,
+    /// What a crash left behind is settled and the loops run. Before that nobody's wish is taken up.
+    pub begun: CancellationToken,
     events: broadcast::Sender<Event>,
     counters: Mutex<BTreeMap<(ConnectionKey, Caller, Outcome), u64>>,
     tasks: Mutex<JoinSet<()>>,
@@ -97,6 +99,7 @@ impl Core {
             started: now.stamp(),
             notes,
             stop: CancellationToken::new(),
+            begun: CancellationToken::new(),
             events: broadcast::channel(EVENT_BUFFER).0,
             counters: Mutex::default(),
             tasks: Mutex::default(),

@@ -57,9 +57,26 @@ pub struct Parts {
 /// The running loops; dropping it aborts them (a crash), `stop` ends them in order.
 pub struct Running {
     core: Arc<Core>,
+    /// Schedules of connections that never polled.
+    firsts: Vec<Write>,
 }
 
 impl Running {
+    /// Settles what a crash left behind and starts the loops on the current tokio runtime. Costs no request. Operators'
+    /// wishes that came in meanwhile are heard after it.
+    pub async fn begin(&mut self) -> Result<(), String> {
+        let core = &self.core;
+        announce(core, std::mem::take(&mut self.firsts)).await?;
+        settle_pending(core)?;
+        jobs::recover(core).await?;
+        for conn in core.connections.values() {
+            core.spawn(poller::run(core.clone(), conn.clone()));
+        }
+        core.spawn(watch(core.clone()));
+        core.begun.cancel();
+        Ok(())
+    }
+
     /// Polling ends, requests in flight get 5 s, the store is flushed and closed.
     pub async fn stop(self) -> Result<(), String> {
         self.core.stop.cancel();
@@ -86,21 +103,21 @@ impl Drop for Running {
     }
 }
 
-/// Installs budgets, settles what a crash left behind, starts the loops on the current tokio runtime. Costs no request.
+/// Prepares, and begins at once.
 pub async fn start(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
+    let (appliance, mut running) = prepare(parts)?;
+    running.begin().await?;
+    Ok((appliance, running))
+}
+
+/// Installs budgets and reads what is durable: from here on readers can be served. Nothing runs before [`Running::begin`].
+pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
     let now = parts.clock.now();
     let (conns, firsts) = build(&parts, &now)?;
     let notes = notes(&parts.opening, &now);
     let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door };
     let core = Arc::new(Core::new(seams, conns, notes));
-    announce(&core, firsts).await?;
-    settle_pending(&core)?;
-    jobs::recover(&core).await?;
-    for conn in core.connections.values() {
-        core.spawn(poller::run(core.clone(), conn.clone()));
-    }
-    core.spawn(watch(core.clone()));
-    let running = Running { core: core.clone() };
+    let running = Running { core: core.clone(), firsts };
     Ok((appliance::Appliance::new(core), running))
 }
 

@@ -19,6 +19,7 @@ impl Appliance {
     pub async fn refresh(&self, key: &TargetKey, by: &str) -> Result<RefreshView, Denied> {
         let (conn, target) = self.target_of(key)?;
         let (conn, target) = (conn.clone(), target.clone());
+        self.core.begun.cancelled().await;
         self.refuse_while_paused(&conn).await?;
         self.refuse_young(&conn, &target)?;
         tracing::info!(target = %key, by, "refresh by hand");
@@ -95,6 +96,7 @@ impl Appliance {
             return Err(Denied::NotFound(format!("{} has no command \"{name}\"", key.connection)));
         };
         jobs::fill(&self.core, &conn, command, &parameters).map_err(Denied::Invalid)?;
+        self.core.begun.cancelled().await;
         self.refuse_while_paused(&conn).await?;
         let now = self.now();
         let job = Job {
@@ -135,6 +137,7 @@ impl Appliance {
     /// The operator's switch (F11); `None` clears it, the file's value is in force again.
     pub async fn set_enabled(&self, key: &ConnectionKey, on: Option<bool>, by: &str) -> Result<ConnectionView, Denied> {
         let conn = self.conn(key)?;
+        self.core.begun.cancelled().await;
         let now = self.now();
         let mut state = conn.state.lock().await;
         let enabled = on.map(|on| Switch { on, by: by.to_owned(), at: now.stamp() });

@@ -196,6 +196,8 @@ impl Core {
         let lazy = self.lazy();
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         let Some(live) = live.as_ref() else { return Err(self.why_not_open()) };
+        // Before the transaction: redb may hold a lock of its readers while it waits for the disk.
+        live.shield.wait().map_err(|e| sentences::explain_io(&self.name, Doing::Writing, &e))?;
         let commit = || -> Result<(), redb::Error> {
             let mut txn = live.db.begin_write()?;
             txn.set_durability(Durability::Immediate)?;

@@ -1,6 +1,7 @@
 //! Files as files: created private, copied with holes, given their name only when they are on the disk. Must not know
 //! what is in them.
 
+use super::shield::Shield;
 use redb::{BackendError, StorageBackend};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -119,6 +120,7 @@ pub(super) struct Lent {
     /// Bytes written since it was opened.
     pub written: Arc<AtomicU64>,
     end: End,
+    shield: Arc<Shield>,
 }
 
 /// What becomes of a disk when the database on it is closed.
@@ -131,7 +133,11 @@ pub(super) enum End {
 
 impl Lent {
     pub fn new(disk: Arc<dyn StorageBackend>, end: End) -> Lent {
-        Lent { disk, written: Arc::default(), end }
+        Lent::behind(disk, end, Arc::new(Shield::none()))
+    }
+
+    pub fn behind(disk: Arc<dyn StorageBackend>, end: End, shield: Arc<Shield>) -> Lent {
+        Lent { disk, written: Arc::default(), end, shield }
     }
 }
 
@@ -140,17 +146,17 @@ impl StorageBackend for Lent {
         self.disk.len()
     }
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
-        self.disk.read(offset, out)
+        self.shield.read(&*self.disk, offset, out)
     }
     fn set_len(&self, len: u64) -> Result<(), io::Error> {
-        self.disk.set_len(len)
+        self.shield.set_len(&*self.disk, len)
     }
     fn sync_data(&self) -> Result<(), io::Error> {
-        self.disk.sync_data()
+        self.shield.sync_data(&*self.disk)
     }
     fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
         self.written.fetch_add(data.len() as u64, Ordering::Relaxed);
-        self.disk.write(offset, data)
+        self.shield.write(&*self.disk, offset, data)
     }
     fn close(&self) -> Result<(), io::Error> {
         if self.end == End::Closes { self.disk.close() } else { Ok(()) }

@@ -56,6 +56,16 @@ pub(super) fn run(place: &str, db: &Database, fresh: Option<&Fresh>) -> Result<(
     steps(db, found, fresh).map_err(|e| sentences::explain(place, Doing::Writing, e))
 }
 
+/// Whether [`run`] would have nothing to write.
+pub(super) fn is_current(place: &str, db: &Database) -> Result<(), StoreError> {
+    let txn = db.begin_read().map_err(|e| sentences::explain(place, Doing::Reading, e))?;
+    let noted = is_noted(db).map_err(|e| sentences::explain(place, Doing::Reading, e))?;
+    match format_of(place, &txn)? {
+        Some(FORMAT) if noted => Ok(()),
+        _ => Err(sentences::older(place)),
+    }
+}
+
 fn steps(db: &Database, found: u64, fresh: &Fresh) -> Result<(), redb::Error> {
     for (step, version) in STEPS.iter().zip(1u64..).skip(usize::try_from(found).unwrap_or(usize::MAX)) {
         let txn = db.begin_write()?;
@@ -66,16 +76,18 @@ fn steps(db: &Database, found: u64, fresh: &Fresh) -> Result<(), redb::Error> {
     note_writer(db)
 }
 
+const WRITER: &[u8] = concat!("larder ", env!("CARGO_PKG_VERSION"), ", redb 4.6.0").as_bytes();
+
+fn is_noted(db: &Database) -> Result<bool, redb::Error> {
+    let table = db.begin_read()?.open_table(Table::Meta.definition())?;
+    Ok(table.get(meta::WRITTEN_BY)?.is_some_and(|v| v.value() == WRITER))
+}
+
 /// A file must not be opened by an older redb than the one that wrote it: keep on record which that was.
 fn note_writer(db: &Database) -> Result<(), redb::Error> {
-    let writer = concat!("larder ", env!("CARGO_PKG_VERSION"), ", redb 4.6.0").as_bytes();
-    let noted = {
-        let table = db.begin_read()?.open_table(Table::Meta.definition())?;
-        table.get(meta::WRITTEN_BY)?.is_some_and(|v| v.value() == writer)
-    };
-    if !noted {
+    if !is_noted(db)? {
         let txn = db.begin_write()?;
-        txn.open_table(Table::Meta.definition())?.insert(meta::WRITTEN_BY, writer)?;
+        txn.open_table(Table::Meta.definition())?.insert(meta::WRITTEN_BY, WRITER)?;
         txn.commit()?;
     }
     Ok(())

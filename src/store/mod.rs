@@ -5,6 +5,8 @@
 //! `tables` has the whole key space on one page; `open`, `migrate` and `backup` are about the file as a file.
 
 mod backup;
+mod begin;
+mod behind;
 mod books;
 mod codec;
 mod core;
@@ -24,6 +26,7 @@ mod reads;
 mod records;
 mod rows;
 mod sentences;
+mod shield;
 mod survey;
 mod tables;
 #[cfg(test)]
@@ -32,15 +35,12 @@ mod work;
 mod write;
 
 pub use backup::verify;
+pub use behind::Verdict;
 pub use entry::{read_row, table_names};
 
 use self::core::Core;
-use self::open::{Check, How, Place};
 use self::queue::Queue;
-use self::read::Snapshot;
-use self::sentences::Doing;
 use self::work::{Prepared, Work};
-use self::write::Writing;
 use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution};
 use crate::domain::connection::{ConnectionState, Hold, HoldChange};
@@ -53,7 +53,6 @@ use crate::domain::limit::Limit;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::{Permit, Refusal, Request, Usage};
-use redb::ReadableDatabase;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -184,41 +183,6 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the file, or makes it (mode 0600) if there is none. Blocks: checks every page of a file below 200 MB, and of
-    /// any file that was not closed.
-    pub fn open(path: &Path, options: Options) -> Result<(Store, Opening), StoreError> {
-        Store::start(Place::File(path.to_owned()), options)
-    }
-
-    /// On any redb storage: for the simulator's crashing disk. Its `close` is called once, when the store is closed or
-    /// dropped.
-    pub fn open_backend(backend: impl redb::StorageBackend, options: Options) -> Result<(Store, Opening), StoreError> {
-        Store::start(Place::Backend(Arc::new(backend)), options)
-    }
-
-    fn start(place: Place, options: Options) -> Result<(Store, Opening), StoreError> {
-        let installation = new_installation(options.writer)?;
-        let how = How { cache_bytes: options.cache_bytes, installation: Some(installation), check: Check::Small };
-        let found = open::open(&place, how)?;
-        let name = place.to_string();
-        let (opening, writing) = {
-            let txn = found.live.db.begin_read().map_err(|e| sentences::explain(&name, Doing::Reading, e))?;
-            let snapshot = Snapshot::new(&name, txn, Arc::default());
-            let opening = Opening {
-                created: found.created,
-                repaired: found.repaired,
-                mark: survey::mark(&snapshot)?,
-                high_water: survey::high_water(&snapshot)?,
-                installation: survey::installation(&snapshot)?,
-            };
-            (opening, Writing::new(&snapshot)?)
-        };
-        let threaded = options.writer == Writer::Thread;
-        let core = Arc::new(Core::new(place, options, found.live, writing));
-        let queue = if threaded { Queue::threaded(core)? } else { Queue::inline(core) };
-        Ok((Store { queue: Arc::new(queue) }, opening))
-    }
-
     fn core(&self) -> &Arc<Core> {
         self.queue.core()
     }
@@ -244,7 +208,8 @@ impl Store {
         if self.core().is_closed() {
             return Err(StoreError::Closed);
         }
-        self.core().writing().install(self.core(), credential, limits, now)
+        let install = || self.core().writing().install(self.core(), credential, limits, now);
+        open::guarded(self.core().name(), install)
     }
 
     /// Charges without a resolution, oldest first: requests in flight, and those of an earlier run whose deadline is still
@@ -326,14 +291,4 @@ impl Store {
             _ => backup::backup(&core, &destination),
         }
     }
-}
-
-/// Random; in the simulator's writer the same every time, so that a run can be repeated.
-fn new_installation(writer: Writer) -> Result<[u8; 32], StoreError> {
-    let mut key = [0x5A; 32];
-    if writer == Writer::Thread {
-        getrandom::fill(&mut key)
-            .map_err(|e| StoreError::Io(format!("the system has no random numbers for a new installation ({e})")))?;
-    }
-    Ok(key)
 }

@@ -2,11 +2,13 @@
 //! that it cannot read. Must not know what the rows mean.
 
 use super::StoreError;
+use super::behind::{self, Verdict};
 use super::files::{self, End, Lent, Scratch};
 use super::header::{self, Header};
 use super::migrate::{self, Fresh};
 use super::quiet::quietly;
 use super::sentences::{self, Doing};
+use super::shield::Shield;
 use redb::backends::FileBackend;
 use redb::{BackendError, Database, ReadableDatabase, StorageBackend};
 use std::fmt;
@@ -43,6 +45,8 @@ pub(super) struct Live {
     pub disk: Arc<dyn StorageBackend>,
     /// Bytes written since it was opened.
     pub written: Arc<AtomicU64>,
+    /// In front of the disk while its pages are not known.
+    pub shield: Arc<Shield>,
 }
 
 /// What opening found.
@@ -50,6 +54,7 @@ pub(super) struct Found {
     pub live: Live,
     pub created: bool,
     pub repaired: Option<String>,
+    pub verdict: Verdict,
 }
 
 /// How to open.
@@ -66,6 +71,8 @@ pub(super) struct How {
 pub(super) enum Check {
     /// Below [`CHECK_BELOW`].
     Small,
+    /// The same ones, but readers are let in first.
+    Behind,
     All,
 }
 
@@ -90,12 +97,18 @@ fn open_file(path: &Path, how: How) -> Result<Found, StoreError> {
     };
     let disk = file_disk(path, &name)?;
     let state = prepare(&name, &*disk)?;
+    if how.check == Check::Behind && state == Closed::Cleanly && !is_large(&name, &*disk)? {
+        let disk = file_disk(path, &name)?;
+        if let Ok((live, verdict)) = behind::open(&name, disk, how, End::Closes) {
+            return Ok(Found { live, created, repaired: None, verdict });
+        }
+    }
     if state == Closed::Cleanly {
         // With a descriptor of its own, so that its locks end with it.
         refuse_newer(&name, Lent::new(file_disk(path, &name)?, End::Closes))?;
     }
     let live = open_disk(&name, disk, how, None, state, End::Closes)?;
-    Ok(Found { live, created, repaired: state.sentence(&name) })
+    Ok(Found { live, created, repaired: state.sentence(&name), verdict: Verdict::whole() })
 }
 
 fn file_disk(path: &Path, name: &str) -> Result<Arc<dyn StorageBackend>, StoreError> {
@@ -132,12 +145,18 @@ fn open_backend(disk: Arc<dyn StorageBackend>, how: How) -> Result<Found, StoreE
     let born = length > 0 && look(name, &*disk)?.0 != Header::Unborn;
     if born {
         let state = prepare(name, &*disk)?;
+        if how.check == Check::Behind
+            && state == Closed::Cleanly
+            && let Ok((live, verdict)) = behind::open(name, Arc::clone(&disk), how, End::Stays)
+        {
+            return Ok(Found { live, created: false, repaired: None, verdict });
+        }
         if state == Closed::Cleanly {
             refuse_newer(name, Lent::new(Arc::clone(&disk), End::Stays))?;
         }
         let fresh = how.installation.map(|installation| Fresh { installation });
         let live = open_disk(name, disk, how, fresh.as_ref(), state, End::Stays)?;
-        return Ok(Found { live, created: false, repaired: state.sentence(name) });
+        return Ok(Found { live, created: false, repaired: state.sentence(name), verdict: Verdict::whole() });
     }
     let Some(installation) = how.installation else { return Err(sentences::empty(name)) };
     // The magic is the last thing that redb writes when it creates a file: without it nothing was ever in there.
@@ -146,7 +165,12 @@ fn open_backend(disk: Arc<dyn StorageBackend>, how: How) -> Result<Found, StoreE
     let written = Arc::clone(&lent.written);
     let db = start(name, lent, how.cache_bytes, Pages::Trusted)?;
     migrate::run(name, &db, Some(&Fresh { installation }))?;
-    Ok(Found { live: Live { db, disk, written }, created: true, repaired: None })
+    Ok(Found {
+        live: Live { db, disk, written, shield: Arc::new(Shield::none()) },
+        created: true,
+        repaired: None,
+        verdict: Verdict::whole(),
+    })
 }
 
 fn open_disk(
@@ -157,18 +181,22 @@ fn open_disk(
     state: Closed,
     end: End,
 ) -> Result<Live, StoreError> {
-    let length = disk.len().map_err(|e| sentences::explain_io(name, Doing::Opening, &e))?;
-    let trusted = how.check == Check::Small && state == Closed::Cleanly && length >= CHECK_BELOW;
+    let trusted = how.check != Check::All && state == Closed::Cleanly && is_large(name, &*disk)?;
     let lent = Lent::new(Arc::clone(&disk), end);
     let written = Arc::clone(&lent.written);
     let db = start(name, lent, how.cache_bytes, if trusted { Pages::Trusted } else { Pages::Checked })?;
     migrate::run(name, &db, fresh)?;
-    Ok(Live { db, disk, written })
+    Ok(Live { db, disk, written, shield: Arc::new(Shield::none()) })
+}
+
+fn is_large(name: &str, disk: &dyn StorageBackend) -> Result<bool, StoreError> {
+    let length = disk.len().map_err(|e| sentences::explain_io(name, Doing::Opening, &e))?;
+    Ok(length >= CHECK_BELOW)
 }
 
 /// Whether redb takes the pages of a closed file as they are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pages {
+pub(super) enum Pages {
     Checked,
     Trusted,
 }
@@ -187,11 +215,11 @@ impl Closed {
 }
 
 /// redb itself; a damaged file can make it panic, which is told like any other damage.
-fn start(name: &str, lent: Lent, cache: usize, pages: Pages) -> Result<Database, StoreError> {
+pub(super) fn start(name: &str, disk: impl StorageBackend, cache: usize, pages: Pages) -> Result<Database, StoreError> {
     guarded(name, || {
         let mut builder = Database::builder();
         builder.set_cache_size(cache).set_check_integrity_on_open(pages == Pages::Checked);
-        builder.create_with_backend(lent).map_err(|e| sentences::explain(name, Doing::Opening, e))
+        builder.create_with_backend(disk).map_err(|e| sentences::explain(name, Doing::Opening, e))
     })
 }
 

@@ -83,6 +83,10 @@ pub(super) fn newer(place: &str, found: u64, known: u64) -> StoreError {
     ))
 }
 
+pub(super) fn older(place: &str) -> StoreError {
+    StoreError::Io(format!("{place} was written by an older larder and has to be brought up to this one first"))
+}
+
 pub(super) fn newer_redb(place: &str, format: u8) -> StoreError {
     StoreError::Newer(format!(
         "{place} has the storage format {format}, which this larder does not know. Nothing was changed: start the larder \
