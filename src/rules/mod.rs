@@ -1,5 +1,6 @@
 //! Pure decisions. `now` is an argument; no I/O, no async, no clock.
 
+pub mod address;
 pub mod asking;
 pub mod breaker;
 pub mod budget;

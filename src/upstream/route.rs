@@ -152,36 +152,3 @@ fn set_parameter(url: &mut Url, name: &str, value: &str) {
     url.set_query(if kept.is_empty() { None } else { Some(&kept) });
     url.query_pairs_mut().append_pair(name, value);
 }
-
-/// `scheme://host[:port]` of a URL, the port only where it is not the scheme's own; `None` if it is not an http(s) URL.
-pub fn origin_of(url: &str) -> Option<String> {
-    let url = Url::parse(url).ok()?;
-    matches!(url.scheme(), "http" | "https").then(|| url.origin().ascii_serialization())
-}
-
-/// Whether two URLs have the same scheme, host and port: where the credential of one may be shown to the other.
-pub fn same_origin(a: &str, b: &str) -> bool {
-    matches!((origin_of(a), origin_of(b)), (Some(a), Some(b)) if a == b)
-}
-
-/// What to ask next after a 3xx: `location` as the provider gave it, resolved against the request that it answers.
-/// `asked` and the result are as in [`super::Request::location`]: below `base_url` where possible, so that the charge is
-/// counted on the same endpoint as a direct request. The error is a sentence: another origin, or not a URL.
-pub fn after_redirect(base_url: &str, asked: &str, location: &str) -> Result<String, String> {
-    let base = base_url.trim_end_matches('/');
-    let from = if asked.starts_with('/') { format!("{base}{asked}") } else { asked.to_owned() };
-    let from = Url::parse(&from).map_err(|_| "The redirected request has no URL.".to_owned())?;
-    let mut to =
-        from.join(location).map_err(|_| "The provider redirects to something that is not a URL.".to_owned())?;
-    if !same_origin(base, to.as_str()) {
-        let host = to.host_str().unwrap_or("no host");
-        return Err(format!("The provider redirects to another origin ({host}); the credential does not go there."));
-    }
-    to.set_fragment(None);
-    // Compare in the parser's own spelling: an upper-case host or a default port must not hide the base.
-    let spelled = Url::parse(base).map_or_else(|_| base.to_owned(), |u| u.as_str().trim_end_matches('/').to_owned());
-    match to.as_str().strip_prefix(&spelled) {
-        Some(below) if below.starts_with('/') => Ok(below.to_owned()),
-        _ => Ok(to.to_string()),
-    }
-}

@@ -9,11 +9,11 @@ use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
 use crate::engine::core::{Conn, Core, SLOW_COMMIT};
+use crate::rules::address;
 use crate::rules::budget;
 use crate::rules::budget::Permit;
 use crate::store::{Admission, Commit, Lane};
 use crate::upstream::Request;
-use crate::upstream::route::after_redirect;
 
 /// Hops that one fetch may take.
 const MAX_HOPS: usize = 5;
@@ -80,7 +80,7 @@ pub async fn exchange(
         let (caller, endpoint) = (asking.caller, asking.endpoint.clone());
         let exchanged = Exchanged { reply, charge, reserved_at, caller, endpoint, asked: asked.clone(), cost: None };
         let Some((status, location)) = redirect(&exchanged.reply) else { return Ok(exchanged) };
-        let Ok(next) = after_redirect(&conn.spec.base_url, &request.location, location) else {
+        let Ok(next) = address::resolve(&conn.spec.base_url, &request.location, location) else {
             return Ok(refused(exchanged));
         };
         settle_hop(core, conn, &exchanged).await?;

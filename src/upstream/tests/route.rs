@@ -1,6 +1,6 @@
 //! Where a credential may travel, and where it may not.
 
-use super::super::route::{NoWay, Route, after_redirect, origin_of, same_origin};
+use super::super::route::{NoWay, Route};
 use super::*;
 
 fn route(base_url: &str, carrier: Carrier) -> Route {
@@ -90,36 +90,4 @@ fn what_cannot_travel_is_told_at_start() {
     assert_eq!(said, "Connection default/yard: it has to send a credential, but none was read.");
     let said = Route::new(&spec("ftp://api.test", Carrier::None, quick()), None).err().unwrap();
     assert!(said.contains("must begin with http:// or https://"), "{said}");
-}
-
-#[test]
-fn redirects_are_resolved_to_the_same_endpoint() {
-    let base = "https://api.test/api/v1";
-    for (asked, location, next) in [
-        ("/status", "status/", Ok("/status/")),
-        ("/status?x=1", "/api/v1/new?x=1", Ok("/new?x=1")),
-        ("/status", "https://API.test:443/api/v1/new#top", Ok("/new")),
-        ("/status", "/login", Ok("https://api.test/login")),
-        ("/status", "/api/v10/x", Ok("https://api.test/api/v10/x")),
-        ("/status", "//evil.example/x", Err("(evil.example)")),
-        ("/status", "http://api.test/api/v1/status", Err("another origin")),
-        ("/status", "https://api.test:444/", Err("another origin")),
-        ("/status", "http://[", Err("not a URL")),
-    ] {
-        match (after_redirect(base, asked, location), next) {
-            (Ok(got), Ok(next)) => assert_eq!(got, next, "{location}"),
-            (Err(said), Err(part)) => assert!(said.contains(part), "{said}"),
-            (got, next) => panic!("{location}: {got:?} instead of {next:?}"),
-        }
-    }
-}
-
-#[test]
-fn origins_are_compared_by_scheme_host_and_port() {
-    assert_eq!(origin_of("https://API.test:443/x?y"), Some("https://api.test".to_owned()));
-    assert_eq!(origin_of("http://10.0.0.1:9090"), Some("http://10.0.0.1:9090".to_owned()));
-    assert_eq!(origin_of("ftp://api.test"), None);
-    assert!(same_origin("https://a.test/x", "https://A.test:443/y"));
-    assert!(!same_origin("https://a.test", "http://a.test"));
-    assert!(!same_origin("nonsense", "nonsense"));
 }
