@@ -41,6 +41,7 @@ fn spec() -> TargetSpec {
         get: "/tasks".into(),
         send: larder::domain::send::SendSpec::default(),
         cost: 1,
+        page: None,
         items: "$.data[*]".into(),
         key: "$.id".into(),
         title: Some("$.title".into()),

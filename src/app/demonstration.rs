@@ -166,7 +166,7 @@ fn random() -> Result<String, Failure> {
 mod tests {
     use super::*;
     use crate::domain::spec::Interval;
-    use crate::rules::plan::plan;
+    use crate::rules::plan::{Demand, plan};
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
         let commands: Vec<&str> = spec.commands.iter().map(|c| c.name.as_str()).collect();
         assert!(commands.contains(&"run-zone"), "the recipe's commands are there: {commands:?}");
         let Interval::Every(interval) = spec.poll.interval else { panic!("an interval") };
-        assert!(plan(&spec.limits, &spec.targets, Some(interval)).sustainable());
+        assert!(plan(&spec.limits, &Demand::first(&spec.targets), Some(interval)).sustainable());
         // Its target is the recipe's, but for the freshness.
         let plain = cli::settings(&Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml")).unwrap();
         let mut target = plain.connections[0].targets[0].clone();

@@ -2,6 +2,7 @@
 
 use super::args::Format;
 use super::ending::{Ending, Outcome};
+use super::pages::Pages;
 use super::run::settings;
 use super::table::Table;
 use super::text::{count, setting, show, span};
@@ -12,9 +13,9 @@ use crate::rules::plan::{Plan, plan};
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub fn run(config: &Path, format: Format) -> Outcome {
+pub async fn run(config: &Path, format: Format) -> Outcome {
     let settings = settings(config)?;
-    let report = Report::of(&settings, &Recipes::beside(config));
+    let report = Report::of(&settings, &Recipes::beside(config), &Pages::known(&settings).await);
     show(&if format.json { format!("{:#}\n", report.json()) } else { report.text(config) })?;
     Ok(if report.is_sustainable() { Ending::Fine } else { Ending::Failed })
 }
@@ -25,6 +26,8 @@ struct Report<'a> {
     crowds: Vec<Crowd>,
     /// A user's own recipe stands before a built-in one of its name.
     own: Vec<String>,
+    /// What is taken for granted of targets with pages.
+    pages: Vec<String>,
 }
 
 struct Line<'a> {
@@ -40,12 +43,13 @@ struct Crowd {
 }
 
 impl<'a> Report<'a> {
-    fn of(settings: &'a Settings, recipes: &Recipes) -> Report<'a> {
-        let line = |spec: &'a ConnectionSpec| Line { spec, plan: plan(&spec.limits, &spec.targets, every(spec)) };
+    fn of(settings: &'a Settings, recipes: &Recipes, pages: &Pages) -> Report<'a> {
+        let line =
+            |spec: &'a ConnectionSpec| Line { spec, plan: plan(&spec.limits, &pages.demands(spec), every(spec)) };
         let lines: Vec<Line> = settings.connections.iter().map(line).collect();
         let crowds = crowds(&lines);
         let own = settings.connections.iter().filter_map(|spec| own_recipe(spec, recipes)).collect();
-        Report { lines, crowds, own }
+        Report { lines, crowds, own, pages: pages.sentences(settings) }
     }
 
     fn is_sustainable(&self) -> bool {
@@ -60,6 +64,7 @@ impl<'a> Report<'a> {
             "connections": self.lines.iter().map(Line::json).collect::<Vec<_>>(),
             "shared_credentials": shared,
             "own_recipes": self.own,
+            "pages": self.pages,
         })
     }
 
@@ -77,6 +82,7 @@ impl<'a> Report<'a> {
         self.lines.iter().for_each(|line| text.push_str(&format!("{}\n", line.sentence())));
         self.crowds.iter().for_each(|crowd| text.push_str(&format!("{}\n", crowd.sentence())));
         self.own.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
+        self.pages.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
         text
     }
 }

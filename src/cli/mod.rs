@@ -7,6 +7,7 @@ mod check;
 mod client;
 pub mod ending;
 mod offline;
+mod pages;
 mod recipes;
 mod run;
 mod status;

@@ -10,8 +10,8 @@ use std::path::Path;
 /// Answers everything that is not `serve` or `demo`.
 pub async fn run(config: &Path, tool: Tool) -> Outcome {
     match tool {
-        Tool::Check(format) => check::run(config, format),
         Tool::Recipes(args) => recipes::run(config, args),
+        Tool::Check(format) => check::run(config, format).await,
         Tool::Status(format) => status::run(&settings(config)?, format).await,
         Tool::Backup { destination } => backup::run(&settings(config)?.server, &destination).await,
         Tool::Verify { file } => verify(&file),

@@ -8,6 +8,7 @@ mod draft;
 mod environment;
 mod finish;
 mod limits;
+mod pages;
 mod place;
 mod recipe;
 mod rules;
@@ -27,6 +28,7 @@ use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
+use crate::rules::paging::Pager;
 use draft::{CredentialDraft, Draft, Origin};
 use finish::Identity;
 use place::{Placed, Problems, Slot};
@@ -128,7 +130,9 @@ struct WrongExpression {
 
 fn compile_expressions(spec: &ConnectionSpec) -> Vec<WrongExpression> {
     let of_target = |target: &crate::domain::spec::TargetSpec| {
-        let sentences = Extractor::compile(target).err().unwrap_or_default();
+        let mut sentences = Extractor::compile(target).err().unwrap_or_default();
+        let pages = target.page.as_ref().map(Pager::compile);
+        sentences.extend(pages.and_then(Result::err).unwrap_or_default());
         let name = target.name.clone();
         sentences.into_iter().map(move |sentence| WrongExpression { of: ExpressionOf::Target(name.clone()), sentence })
     };

@@ -3,12 +3,12 @@
 
 use super::place::{Placed, Problems, suggestion};
 use super::section::{Document, Section};
-use super::{send, words};
+use super::{pages, send, words};
 use crate::domain::spec::{FieldKind, FieldSpec, StateSpec, TargetSpec};
 use crate::rules::asking::Asker;
 use std::collections::BTreeSet;
 
-pub(super) const TARGET: [&str; 17] = [
+pub(super) const TARGET: [&str; 18] = [
     "name",
     "like",
     "get",
@@ -18,6 +18,7 @@ pub(super) const TARGET: [&str; 17] = [
     "headers",
     "cost",
     "cost_from",
+    "page",
     "items",
     "key",
     "title",
@@ -91,6 +92,7 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     let name = section.parsed("name", p, words::name).required(at, "name", "how the target is called", p);
     let sent = send::read(section, Asker::Target, p);
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
+    let page = pages::read(section, p);
     let items = section.text("items", p).required(at, "items", "the JSONPath of the items, such as \"$.zones[*]\"", p);
     let key = section.text("key", p).required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p);
     let title = section.text("title", p).value();
@@ -106,8 +108,22 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     let states = read_states(section, fields.as_deref().unwrap_or_default(), p);
     let fields = fields?;
     let (get, send) = sent?;
-    let (name, items, key, states) = (name?.as_str().into(), items?, key?, states?);
-    Some(TargetSpec { name, get, send, cost, items, key, title, fresh_for, expires_after, fields, states, volatile })
+    let (name, page, items, key, states) = (name?.as_str().into(), page?, items?, key?, states?);
+    Some(TargetSpec {
+        name,
+        get,
+        send,
+        cost,
+        page,
+        items,
+        key,
+        title,
+        fresh_for,
+        expires_after,
+        fields,
+        states,
+        volatile,
+    })
 }
 
 /// `[connection.target.fields]`, in the order of the file.

@@ -9,6 +9,7 @@ pub mod item;
 pub mod job;
 pub mod limit;
 pub mod outcome;
+pub mod page;
 pub mod reply;
 pub mod send;
 pub mod spec;

@@ -3,6 +3,7 @@
 use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
 use super::outcome::{Outcome, Reach};
+use super::page::PageSpec;
 use super::send::SendSpec;
 use super::time::Span;
 use super::wait::WaitSource;
@@ -139,6 +140,8 @@ pub struct TargetSpec {
     pub send: SendSpec,
     /// Units of the limits that one request takes.
     pub cost: u32,
+    /// How the list comes page by page; `None`: in one answer.
+    pub page: Option<PageSpec>,
     /// RFC 9535; each node is an item.
     pub items: String,
     pub key: String,

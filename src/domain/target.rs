@@ -1,6 +1,7 @@
 //! A target: a standing question asked of a connection. This is its durable state; what to ask is in `spec`.
 
 use super::outcome::Outcome;
+use super::page::Scan;
 use super::time::Stamp;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,8 @@ pub struct TargetState {
     pub last_modified: Option<String>,
     /// Set by the first attempt that was not good, cleared by the next good one.
     pub trouble: Option<Trouble>,
+    /// How the last reading of its pages went; `None`: it has no pages, or was never read.
+    pub scan: Option<Scan>,
 }
 
 /// Why the shelf is not being renewed.

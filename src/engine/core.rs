@@ -1,5 +1,6 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
+use super::fetch::scan::Flight;
 use super::turns::Turns;
 use crate::clock::Clock;
 use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange};
@@ -7,12 +8,15 @@ use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
+use crate::domain::page::Scan;
 use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::asking::CostFrom;
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
 use crate::rules::hold::back;
+use crate::rules::paging::Pager;
+use crate::rules::plan::Demand;
 use crate::rules::{plan, schedule};
 use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
@@ -57,7 +61,7 @@ pub struct Conn {
     pub classifier: Classifier,
     pub targets: Vec<Arc<Target>>,
     /// Everything that is polled with the same credential, and all limits declared for it.
-    pub budget_targets: Vec<TargetSpec>,
+    pub budget_targets: Vec<Sharer>,
     pub limits: Vec<Limit>,
     /// The endpoints of those.
     pub in_use: Vec<Endpoint>,
@@ -76,8 +80,38 @@ pub struct Target {
     pub cost_from: Option<CostFrom>,
     /// The most that an answer said its request cost; 0 before the first.
     pub learned_cost: AtomicU32,
-    /// One request for a target at a time; followers find the leader's answer on the shelf.
-    pub flight: tokio::sync::Mutex<()>,
+    /// Set where its list comes page by page.
+    pub pager: Option<Pager>,
+    /// One request for a target at a time; followers find the leader's answer on the shelf. Inside: the reading under way.
+    pub flight: tokio::sync::Mutex<Flight>,
+    pub pages: Pages,
+}
+
+/// Pages that a reading of a target is expected to take: as many as the last complete one, one before it. Its durable form is
+/// [`crate::domain::page::Scan::usual_pages`]; shared by everybody who plans with the same budget.
+#[derive(Clone, Debug)]
+pub struct Pages(Arc<AtomicU32>);
+
+impl Pages {
+    pub fn known(scan: Option<&Scan>) -> Pages {
+        let pages = Pages(Arc::default());
+        pages.learn(scan);
+        pages
+    }
+    pub fn learn(&self, scan: Option<&Scan>) {
+        self.0.store(scan.map_or(1, |scan| scan.usual_pages.max(1)), Ordering::Relaxed);
+    }
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A target of somebody who spends from the same budget.
+#[derive(Clone, Debug)]
+pub struct Sharer {
+    pub key: TargetKey,
+    pub spec: TargetSpec,
+    pub pages: Pages,
 }
 
 /// What `Core` is made of.
@@ -223,7 +257,12 @@ impl Conn {
     }
 
     fn sustainable(&self) -> Option<Span> {
-        plan::plan(&self.limits, &self.budget_targets, None).shortest_interval
+        plan::plan(&self.limits, &self.demands(), None).shortest_interval
+    }
+
+    /// What one round of everybody who spends from this budget takes.
+    pub fn demands(&self) -> Vec<Demand> {
+        self.budget_targets.iter().map(|t| Demand::of(&t.spec, t.pages.get())).collect()
     }
 
     /// How far apart rounds are: the base interval, and more on the way back from a hold.

@@ -3,6 +3,7 @@
 use super::core::{Conn, Core, Target};
 use super::words::clock_time;
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
+use crate::domain::page::Scan;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Stamp};
 use crate::store::StoreError;
@@ -45,6 +46,33 @@ fn emptiness(target: &Target) -> Matter {
         kind: FindingKind::SuddenEmptiness,
         subject: String::new(),
     }
+}
+
+/// A list was read without proof of its end (A33).
+pub fn scan_incomplete(conn: &Conn, target: &Target, scan: &Scan) -> FindingChange {
+    let of = scan.of.map_or("an unknown number of".to_owned(), |of| format!("the {of}"));
+    let why = scan.incomplete.as_deref().unwrap_or_default();
+    FindingChange::Seen(Seen {
+        about: scan_of(target),
+        credential: Some(conn.credential),
+        at: scan.at,
+        sentence: format!(
+            "{} gave {} of {of} pages of {}: {why}. What was seen is shown, and nothing was removed.",
+            conn.spec.provider, scan.pages, target.key.target
+        ),
+        detail: None,
+    })
+}
+
+/// The list was read to its proven end again.
+pub fn scan_is_whole(target: &Target, before: &TargetState, at: Stamp) -> Option<FindingChange> {
+    before.scan.as_ref().filter(|scan| scan.incomplete.is_some())?;
+    let because = format!("{} was read completely again.", target.key.target);
+    Some(FindingChange::Settled { about: scan_of(target), at, because })
+}
+
+fn scan_of(target: &Target) -> Matter {
+    Matter { kind: FindingKind::ScanIncomplete, ..emptiness(target) }
 }
 
 /// Findings of connections and targets that are not in the configuration any more: nothing will ever settle them.

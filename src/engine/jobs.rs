@@ -1,10 +1,10 @@
 //! Commands as durable jobs: queued -> sent -> done, failed or unknown. `retry = "never"` is never sent twice, also not after a
 //! crash. After it, one refresh, if the answer on the shelf is old enough (I2).
 
-use super::core::{Conn, Core};
+use super::core::{Conn, Core, Target};
 use super::fetch::exchange::{Asking, admit, exchange};
 use super::fetch::learn::{classify, consequences};
-use super::fetch::{Done, Stopped, fetch};
+use super::fetch::{Done, Stopped, fetch_all};
 use super::turns::{Ear, Turns};
 use super::words;
 use crate::domain::event::{EventKind, NewEvent};
@@ -262,10 +262,19 @@ async fn refresh_after(core: &Core, conn: &Conn, name: &TargetName) -> String {
         }
         Err(e) => return e.to_string(),
     }
-    match fetch(core, conn, target, Caller::Refresh, None, now.stamp()).await {
-        Ok(Done { outcome, .. }) if outcome.is_good() => "refreshed".to_owned(),
+    match fetch_all(core, conn, target, Caller::Refresh, now.stamp()).await {
+        Ok(Done { outcome, .. }) if outcome.is_good() => refreshed(core, target),
         Ok(Done { outcome, .. }) => format!("not refreshed: {outcome}"),
         Err(stopped) => format!("not refreshed: {}", words::why(&stopped, &core.clock.now())),
+    }
+}
+
+/// A list of pages may have been read in part.
+fn refreshed(core: &Core, target: &Target) -> String {
+    let scan = core.store.target(&target.key).ok().flatten().and_then(|state| state.scan);
+    match scan.and_then(|scan| scan.incomplete) {
+        Some(why) => format!("refreshed in part: {why}"),
+        None => "refreshed".to_owned(),
     }
 }
 

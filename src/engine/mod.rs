@@ -29,10 +29,11 @@ use crate::domain::time::{ClockTrust, Now, Span, Stamp};
 use crate::rules::asking::CostFrom;
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
+use crate::rules::paging::Pager;
 use crate::rules::schedule;
 use crate::store::{Commit, Lane, Opening, Store, Write};
 use crate::upstream::Door;
-use core::{Conn, Core, Seams, Target};
+use core::{Conn, Core, Pages, Seams, Sharer, Target};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -135,7 +136,7 @@ async fn watch(core: Arc<Core>) {
 
 /// The connections, and the schedule of those that never polled: written down at once, so that restarts do not postpone it.
 fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
-    let budgets = budgets(parts);
+    let budgets = budgets(parts)?;
     for (credential, (limits, _)) in &budgets {
         parts.store.install_budget(*credential, limits.clone(), now).map_err(|e| e.to_string())?;
     }
@@ -149,8 +150,8 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
             classifier: Classifier::compile(&spec.rules, &spec.waits)
                 .map_err(|e| e.join("; "))?
                 .salvaging(spec.reading.salvage),
-            targets: spec.targets.iter().map(|t| target(parts, spec, t)).collect::<Result<_, _>>()?,
-            in_use: budget_targets.iter().map(TargetSpec::endpoint).collect(),
+            targets: spec.targets.iter().map(|t| target(parts, spec, t, &budget_targets)).collect::<Result<_, _>>()?,
+            in_use: budget_targets.iter().map(|t| t.spec.endpoint()).collect(),
             installation: parts.opening.installation,
             budget_targets,
             limits,
@@ -168,16 +169,25 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
     Ok((conns, firsts))
 }
 
-fn target(parts: &Parts, spec: &ConnectionSpec, target: &TargetSpec) -> Result<Arc<Target>, String> {
+fn target(
+    parts: &Parts,
+    spec: &ConnectionSpec,
+    target: &TargetSpec,
+    sharers: &[Sharer],
+) -> Result<Arc<Target>, String> {
     let cost_from = target.send.cost_from.as_deref().map(CostFrom::parse).transpose()?;
     let learned_cost = cost_from.as_ref().map_or(Ok(0), |_| dearest(&parts.store, spec, target))?;
+    let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
+    let shared = sharers.iter().find(|s| s.key == key).map(|s| s.pages.clone());
     Ok(Arc::new(Target {
         cost_from,
         learned_cost: AtomicU32::new(learned_cost),
-        key: TargetKey { connection: spec.key.clone(), target: target.name.clone() },
+        key,
         extractor: Extractor::compile(target).map_err(|e| e.join("; "))?,
+        pager: target.page.as_ref().map(Pager::compile).transpose().map_err(|e| e.join("; "))?,
         spec: target.clone(),
-        flight: tokio::sync::Mutex::new(()),
+        flight: tokio::sync::Mutex::default(),
+        pages: shared.unwrap_or_else(|| Pages::known(None)),
     }))
 }
 
@@ -191,10 +201,13 @@ fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, Str
     parts.credentials.get(key).copied().ok_or_else(|| format!("connection {key} has no credential"))
 }
 
+/// The limits of each credential, and everything that is polled with it.
+type Budgets = BTreeMap<CredentialId, (Vec<Limit>, Vec<Sharer>)>;
+
 /// F1: what connections with one credential declare and poll is one budget. The same limit declared twice is one limit;
 /// of two that differ, both must hold.
-fn budgets(parts: &Parts) -> BTreeMap<CredentialId, (Vec<Limit>, Vec<TargetSpec>)> {
-    let mut all: BTreeMap<CredentialId, (Vec<Limit>, Vec<TargetSpec>)> = BTreeMap::new();
+fn budgets(parts: &Parts) -> Result<Budgets, String> {
+    let mut all = Budgets::new();
     for spec in &parts.connections {
         let Some(credential) = parts.credentials.get(&spec.key) else { continue };
         let (limits, targets) = all.entry(*credential).or_default();
@@ -203,9 +216,14 @@ fn budgets(parts: &Parts) -> BTreeMap<CredentialId, (Vec<Limit>, Vec<TargetSpec>
                 limits.push(limit.clone());
             }
         }
-        targets.extend(spec.targets.iter().cloned());
+        for target in &spec.targets {
+            let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
+            let state = parts.store.target(&key).map_err(|e| e.to_string())?;
+            let pages = Pages::known(state.and_then(|s| s.scan).as_ref());
+            targets.push(Sharer { key, spec: target.clone(), pages });
+        }
     }
-    all
+    Ok(all)
 }
 
 fn notes(opening: &Opening, now: &Now) -> Vec<String> {

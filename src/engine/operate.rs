@@ -2,7 +2,7 @@
 
 use super::appliance::{Appliance, TokenInfo};
 use super::core::{Conn, Target};
-use super::fetch::{Done, Stopped, fetch};
+use super::fetch::{Done, Stopped, fetch_all};
 use super::view::*;
 use super::{jobs, present, words};
 use crate::domain::connection::{ConnectionState, Switch};
@@ -27,7 +27,7 @@ impl Appliance {
         let core = self.core.clone();
         self.core.spawn(async move {
             let wished = core.clock.now().stamp();
-            let result = fetch(&core, &conn, &target, Caller::Refresh, None, wished).await;
+            let result = fetch_all(&core, &conn, &target, Caller::Refresh, wished).await;
             // Nobody waits any more: the answer is on the shelf all the same.
             let _ = tell.send(result);
         });

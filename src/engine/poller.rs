@@ -1,7 +1,7 @@
 //! The poller: one loop a connection. Waits for what is due, polls one round, and never runs faster for any reason (law 8).
 
 use super::core::{Conn, Core, Target};
-use super::fetch::{Done, Round, Stopped, fetch};
+use super::fetch::{Done, Round, Stopped, Wish, fetch};
 use super::turns::{Ear, Turn};
 use crate::domain::connection::{ConnectionState, HoldScope};
 use crate::domain::ids::Caller;
@@ -125,35 +125,56 @@ enum Polled {
     Trouble(String),
 }
 
-/// Asks once the budget lets it, behind those who waited longer for the same budget.
+/// Asks about one target: once, or page by page. Each page takes a place in line of its own: a long list does not hold up others.
 async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round) -> Polled {
-    let Some(turns) = core.turns(conn.credential) else { return Polled::Over };
+    let mut wish = None;
+    loop {
+        match poll_once(core, conn, target, begun, wish).await {
+            // On the way back from a hold a page is a round: the reading goes on in the next.
+            Ok(Done { goes_on: Some(reading), .. }) if back::ramp(&core.store.holds(conn.credential)).is_none() => {
+                wish = Some(Wish::PageOf(reading));
+            }
+            Ok(_) => return Polled::Asked,
+            Err(over) => return over,
+        }
+    }
+}
+
+/// Asks once the budget lets it, behind those who waited longer for the same budget.
+async fn poll_once(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    begun: &mut Round,
+    wish: Option<Wish>,
+) -> Result<Done, Polled> {
+    let Some(turns) = core.turns(conn.credential) else { return Err(Polled::Over) };
     let turn = turns.enter(conn.ask(Caller::Poller, target.spec.endpoint(), target.cost()));
     let mut ear = turns.ear();
     loop {
         ear.listen();
-        let wished = core.clock.now().stamp();
+        let wish = wish.unwrap_or(Wish::NewerThan(core.clock.now().stamp()));
         let at = match let_others_go(core, conn, &turn, &mut ear).await {
-            false => return Polled::Over,
-            true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wished).await {
-                Ok(Done { .. }) => return Polled::Asked,
+            false => return Err(Polled::Over),
+            true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wish).await {
+                Ok(done) => return Ok(done),
                 Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at != Steady::MAX => at,
                 Err(Stopped::Refused(Refusal::Probing { at })) => at,
                 Err(Stopped::Refused(Refusal::Held(hold))) if hold.scope != HoldScope::Credential => {
-                    return Polled::Held;
+                    return Err(Polled::Held);
                 }
-                Err(Stopped::Refused(Refusal::Held(_)) | Stopped::Paused) => return Polled::Over,
+                Err(Stopped::Refused(Refusal::Held(_)) | Stopped::Paused) => return Err(Polled::Over),
                 Err(Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
-                    return Polled::Trouble(format!("limit \"{limit}\" can never fund {}", target.key));
+                    return Err(Polled::Trouble(format!("limit \"{limit}\" can never fund {}", target.key)));
                 }
-                Err(Stopped::Unaskable(why)) => return Polled::Trouble(why),
-                Err(Stopped::Store(e)) => return Polled::Trouble(e.to_string()),
+                Err(Stopped::Unaskable(why)) => return Err(Polled::Trouble(why)),
+                Err(Stopped::Store(e)) => return Err(Polled::Trouble(e.to_string())),
             },
         };
         // The refusal is exact; a slice of patience keeps a ledger that disagrees from turning this into a busy loop.
         let at = at.max(core.clock.now().steady + Span(10));
         if !wait(core, conn, &mut ear, at).await {
-            return Polled::Over;
+            return Err(Polled::Over);
         }
     }
 }

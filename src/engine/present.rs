@@ -11,6 +11,7 @@ use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::{Caller, ConnectionKey, Endpoint};
 use crate::domain::item::{FieldValue, HistoryEntry, Item, ItemState};
 use crate::domain::job::Job;
+use crate::domain::page::Scan;
 use crate::domain::spec::Retry;
 use crate::domain::state::State;
 use crate::domain::target::{Phase, TargetState};
@@ -116,7 +117,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     let own = freshness::state(&snapshot.facts(conn, None));
     // The worst target speaks for the connection; one that was never asked only where all are such.
     let state = words.iter().copied().filter(|w| *w != State::Never).min().or(words.first().copied()).unwrap_or(own);
-    let plan = plan::plan(&conn.limits, &conn.budget_targets, Some(snapshot.interval));
+    let plan = plan::plan(&conn.limits, &conn.demands(), Some(snapshot.interval));
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),
@@ -237,9 +238,22 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
         attempted_at: state.attempted_at.map(|a| s.at(a)),
         item_count: state.item_count,
         generation: state.generation,
+        scan: target.pager.as_ref().and(state.scan.as_ref()).map(|scan| scan_view(&s, scan)),
+        refresh: RefreshCost { requests: u64::from(target.pages.get()), units_each: u64::from(target.spec.cost) },
         etag: etag(&state, &shown, word),
         items: shown,
     })
+}
+
+fn scan_view(s: &Snapshot, scan: &Scan) -> ScanView {
+    ScanView {
+        pages: scan.pages,
+        of: scan.of,
+        complete: scan.incomplete.is_none(),
+        reason: scan.incomplete.clone(),
+        at: s.at(scan.at),
+        usual_pages: scan.usual_pages,
+    }
 }
 
 /// Law 5: since when, why, and what the provider said.
@@ -272,7 +286,8 @@ fn etag(state: &TargetState, items: &[ItemView], word: State) -> String {
     hash.update(&state.generation.to_be_bytes());
     hash.update(&state.fingerprint);
     hash.update(word.word().as_bytes());
-    for stamp in [state.as_of, state.attempted_at, state.trouble.as_ref().map(|t| t.since)] {
+    let scanned = state.scan.as_ref().map(|scan| scan.at);
+    for stamp in [state.as_of, state.attempted_at, state.trouble.as_ref().map(|t| t.since), scanned] {
         hash.update(&stamp.map_or(0, |s| s.steady.0).to_be_bytes());
     }
     for item in items {
@@ -289,7 +304,9 @@ fn etag(state: &TargetState, items: &[ItemView], word: State) -> String {
 }
 
 fn item(now: &Now, state: &TargetState, item: &Item) -> ItemView {
-    let last_seen = item.removed.map(|r| r.last_seen).or(state.as_of).unwrap_or(item.changed);
+    // An item of an incomplete reading may have been seen after the last whole one.
+    let present = state.as_of.filter(|as_of| as_of.steady >= item.changed.steady).unwrap_or(item.changed);
+    let last_seen = item.removed.map_or(present, |r| r.last_seen);
     ItemView {
         key: item.key.clone(),
         title: item.title.clone(),

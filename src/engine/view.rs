@@ -175,11 +175,37 @@ pub struct TargetView {
     pub attempted_at: Option<When>,
     pub item_count: u64,
     pub generation: u64,
+    /// How the last reading of its pages went; null where the list comes in one answer, or was never read.
+    pub scan: Option<ScanView>,
+    /// Requests that a refresh is expected to take, and the units of the limits that each costs.
+    pub refresh: RefreshCost,
     /// Empty in lists of targets.
     pub items: Vec<ItemView>,
     /// Entity tag of this view without what moves by itself.
     #[serde(skip)]
     pub etag: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ScanView {
+    /// Good pages that were read.
+    pub pages: u32,
+    /// Pages of which the provider spoke.
+    pub of: Option<u64>,
+    /// Whether the end was proven. Of an incomplete reading the seen items are on the shelf, nothing was removed, and as-of stays.
+    pub complete: bool,
+    /// Why it is not complete.
+    pub reason: Option<String>,
+    /// When its last page arrived.
+    pub at: When,
+    /// Pages of the last complete reading: what the plan counts with. 0 before the first.
+    pub usual_pages: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RefreshCost {
+    pub requests: u64,
+    pub units_each: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]

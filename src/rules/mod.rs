@@ -10,6 +10,7 @@ pub mod extract;
 pub mod freshness;
 pub mod hold;
 pub mod json;
+pub mod paging;
 pub mod plan;
 pub mod reconcile;
 pub mod schedule;

@@ -38,9 +38,30 @@ impl Plan {
     }
 }
 
-/// Plans for all `targets` that spend from one budget at one interval; `interval = None` plans for the shortest.
-pub fn plan(limits: &[Limit], targets: &[TargetSpec], interval: Option<Span>) -> Plan {
-    let costs: Vec<(Endpoint, u64)> = targets.iter().map(|t| (t.endpoint(), u64::from(t.cost))).collect();
+/// What one look at a target takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    pub endpoint: Endpoint,
+    /// Cost of a request, times the requests.
+    pub units: u64,
+}
+
+impl Demand {
+    /// `pages`: how many requests a reading takes; 1 where the list comes in one answer.
+    pub fn of(target: &TargetSpec, pages: u32) -> Demand {
+        let pages = if target.page.is_some() { u64::from(pages.max(1)) } else { 1 };
+        Demand { endpoint: target.endpoint(), units: u64::from(target.cost).saturating_mul(pages) }
+    }
+
+    /// Of targets whose pages nobody has counted yet.
+    pub fn first(targets: &[TargetSpec]) -> Vec<Demand> {
+        targets.iter().map(|target| Demand::of(target, 1)).collect()
+    }
+}
+
+/// Plans for all targets that spend from one budget at one interval; `interval = None` plans for the shortest.
+pub fn plan(limits: &[Limit], demands: &[Demand], interval: Option<Span>) -> Plan {
+    let costs: Vec<(Endpoint, u64)> = demands.iter().map(|d| (d.endpoint.clone(), d.units)).collect();
     let round: u64 = costs.iter().map(|(_, c)| c).sum();
     let needs: Vec<(&Limit, Option<Span>)> =
         limits.iter().filter_map(|l| Some((l, needed(l, load(l, &costs))?))).collect();
@@ -117,6 +138,7 @@ mod tests {
     use super::*;
     use crate::domain::ids::TargetName;
     use crate::domain::limit::TimeOfDay;
+    use crate::domain::page::{PageSpec, PageStyle};
 
     fn limit(amount: u64, kind: Kind) -> Limit {
         Limit {
@@ -131,12 +153,16 @@ mod tests {
     fn daily(amount: u64) -> Limit {
         limit(amount, Kind::Daily { resets_at: TimeOfDay(0), time_zone: "UTC".into() })
     }
-    fn targets(n: usize) -> Vec<TargetSpec> {
+    fn targets(n: usize) -> Vec<Demand> {
+        Demand::first(&specs(n))
+    }
+    fn specs(n: usize) -> Vec<TargetSpec> {
         let one = |i: usize| TargetSpec {
             name: TargetName(format!("t{i}")),
             get: format!("/tasks?job={i}"),
             send: crate::domain::send::SendSpec::default(),
             cost: 1,
+            page: None,
             items: "$[*]".into(),
             key: "$.id".into(),
             title: None,
@@ -186,7 +212,28 @@ mod tests {
         let mut five = limit(5, Kind::Rolling { window: Span::from_secs(300) });
         five.scope = Scope::Endpoint;
         let mut two = targets(2);
-        two[1].get = "/other".into();
+        two[1].endpoint = "/other".into();
         assert_eq!(plan(&[five], &two, None).shortest_interval, Some(Span::from_secs(60)));
+    }
+
+    #[test]
+    fn pages_cost_a_request_each() {
+        let mut spec = specs(1).remove(0);
+        assert_eq!(Demand::of(&spec, 7).units, 1, "a list in one answer has no pages");
+        spec.page = Some(PageSpec {
+            style: PageStyle::Link,
+            size: None,
+            total: None,
+            first_confirms_all: false,
+            max_pages: 100,
+            max_items: 1,
+            max_bytes: 1,
+        });
+        spec.cost = 2;
+        let minute = limit(5, Kind::Rolling { window: Span::from_secs(60) });
+        let plan = plan(&[minute], &[Demand::of(&spec, 30)], Some(Span::from_secs(600)));
+        assert_eq!(plan.requests_per_round, 60);
+        assert_eq!((plan.shortest_interval, plan.sustainable()), (Some(Span::from_secs(720)), false));
+        assert_eq!(plan.requests_per_day, 60 * 144);
     }
 }

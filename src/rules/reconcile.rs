@@ -29,19 +29,44 @@ pub struct Reconciled {
 ///
 /// The first good answer always makes generation 1, also an empty one: nothing is not the same as unknown.
 pub fn reconcile(state: &TargetState, old: &[Item], seen: Vec<Sighting>, arrived_at: Stamp) -> Reconciled {
+    reconcile_pages(state, old, seen, arrived_at, Extent::Whole { as_of: arrived_at })
+}
+
+/// How far a reading reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// To its proven end. `as_of`: when its first page arrived. What stood on that page may have changed since, and nothing on the
+    /// shelf may be called newer than the oldest evidence for it.
+    Whole { as_of: Stamp },
+    /// What is not in it is not known to be gone: seen items are renewed, nothing is removed, and as-of stays (A33).
+    Part,
+}
+
+/// As [`reconcile`], for a list that was read page by page until `ended_at`.
+pub fn reconcile_pages(
+    state: &TargetState,
+    old: &[Item],
+    seen: Vec<Sighting>,
+    ended_at: Stamp,
+    extent: Extent,
+) -> Reconciled {
     let known: HashMap<&str, &Item> = old.iter().map(|item| (item.key.as_str(), item)).collect();
-    let mut round = Round::new(state, arrived_at);
+    let mut round = Round::new(state, ended_at);
     for sighting in seen {
         if round.take(&sighting) {
             round.meet(known.get(sighting.key.as_str()).copied(), sighting);
         }
     }
     for item in old.iter().filter(|item| item.removed.is_none()) {
-        if !round.present.contains_key(&item.key) {
-            round.miss(item);
+        match (round.present.contains_key(&item.key), extent) {
+            (true, _) => {}
+            (false, Extent::Whole { .. }) => round.miss(item),
+            (false, Extent::Part) => {
+                round.present.insert(item.key.clone(), item.fingerprint);
+            }
         }
     }
-    round.finish(state)
+    round.finish(state, extent)
 }
 
 /// The reason of a [`doubt`], word for word: it is how the second answer in a row is known.
@@ -141,10 +166,14 @@ impl Round {
         self.next_seq += 1;
     }
 
-    fn finish(self, before: &TargetState) -> Reconciled {
-        let changed = !self.history.is_empty() || before.as_of.is_none();
+    fn finish(self, before: &TargetState, extent: Extent) -> Reconciled {
+        let (as_of, first) = match extent {
+            Extent::Whole { as_of } => (Some(as_of), before.as_of.is_none() && before.generation == 0),
+            Extent::Part => (before.as_of, false),
+        };
+        let changed = !self.history.is_empty() || first;
         let state = TargetState {
-            as_of: Some(self.arrived_at),
+            as_of,
             changed_at: if changed { Some(self.arrived_at) } else { before.changed_at },
             generation: if changed { self.generation } else { before.generation },
             fingerprint: fingerprint(&self.present),

@@ -191,6 +191,37 @@ fn a_good_answer_ends_the_trouble_and_leaves_the_rest() {
 }
 
 #[test]
+fn a_part_renews_what_it_saw_and_removes_nothing() {
+    let zones = vec![zone("1", "idle", 0, None), zone("2", "idle", 0, None)];
+    let whole = reconcile(&TargetState::default(), &[], zones, at(10));
+    let state = TargetState { etag: Some("\"x\"".into()), ..whole.state };
+    let seen = vec![zone("2", "running", 20, None), zone("3", "idle", 20, None)];
+    let part = reconcile_pages(&state, &whole.put, seen.clone(), at(20), Extent::Part);
+    let kinds: Vec<_> = part.history.iter().map(|h| (h.key.as_str(), h.kind)).collect();
+    assert_eq!(kinds, [("2", ChangeKind::Changed), ("3", ChangeKind::Appeared)]);
+    assert_eq!((part.state.as_of, part.state.item_count, part.state.generation), (Some(at(10)), 3, 2));
+    assert!(part.put.iter().all(|item| item.removed.is_none()));
+
+    // The rest of the same reading proves its end: now 1 is gone, and everything is as old as the first page.
+    let shelf: Vec<Item> = [part.put.clone(), whole.put.iter().filter(|i| i.key == "1").cloned().collect()].concat();
+    let rest = reconcile_pages(&part.state, &shelf, seen, at(30), Extent::Whole { as_of: at(15) });
+    let kinds: Vec<_> = rest.history.iter().map(|h| (h.key.as_str(), h.kind, h.at)).collect();
+    assert_eq!(kinds, [("1", ChangeKind::Removed, at(30))]);
+    assert_eq!((rest.state.as_of, rest.state.item_count, rest.state.changed_at), (Some(at(15)), 2, Some(at(30))));
+    let empty = reconcile_pages(&rest.state, &[], vec![], at(40), Extent::Part);
+    assert_eq!((empty.changed, empty.state.generation), (false, 3), "a part that says nothing changes nothing");
+}
+
+#[test]
+fn a_first_part_makes_no_whole_answer() {
+    let part = reconcile_pages(&TargetState::default(), &[], vec![zone("1", "idle", 0, None)], at(5), Extent::Part);
+    assert_eq!((part.state.as_of, part.state.generation, part.state.item_count), (None, 1, 1));
+    let whole = Extent::Whole { as_of: at(5) };
+    let same = reconcile_pages(&part.state, &part.put, vec![zone("1", "idle", 0, None)], at(6), whole);
+    assert_eq!((same.state.as_of, same.state.generation, same.changed), (Some(at(5)), 1, false));
+}
+
+#[test]
 fn sudden_emptiness_is_believed_the_second_time() {
     let mut state = TargetState { item_count: 3, ..TargetState::default() };
     assert_eq!(doubt(&state, &[zone("1", "idle", 0, None)]), None);

@@ -14,6 +14,7 @@ mod judge_nginx;
 mod judge_prometheus;
 mod lockout;
 mod network;
+mod paging;
 mod polling;
 mod posting;
 mod readers;

@@ -8,7 +8,7 @@ mod planted;
 use fixture::Fixture;
 use larder::config::{Recipe, Recipes, recipe_alone};
 use larder::domain::spec::{ConnectionSpec, Interval};
-use larder::rules::plan::plan;
+use larder::rules::plan::{Demand, plan};
 use std::collections::BTreeSet;
 
 /// The recipes of this binary with what they say, by name.
@@ -66,7 +66,7 @@ fn every_fixture_belongs_to_a_recipe() {
 fn every_recipe_can_keep_up_its_own_interval() {
     let unkept = all().into_iter().filter_map(|(recipe, spec)| {
         let Interval::Every(interval) = spec.poll.interval else { return None };
-        let plan = plan(&spec.limits, &spec.targets, Some(interval));
+        let plan = plan(&spec.limits, &Demand::first(&spec.targets), Some(interval));
         (!plan.sustainable()).then(|| format!("{}: {interval} is below {:?}", recipe.name, plan.shortest_interval))
     });
     holds(unkept.collect());

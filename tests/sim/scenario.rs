@@ -171,6 +171,7 @@ fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
         get: get.to_owned(),
         send: SendSpec::default(),
         cost: 1,
+        page: None,
         items: "$.items[*]".to_owned(),
         key: "$.id".to_owned(),
         title: Some("$.name".to_owned()),

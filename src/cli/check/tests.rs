@@ -44,7 +44,7 @@ fn planned(spec: &ConnectionSpec) -> Line<'_> {
 fn report(specs: &[ConnectionSpec]) -> Report<'_> {
     let lines: Vec<Line> = specs.iter().map(planned).collect();
     let crowds = crowds(&lines);
-    Report { lines, crowds, own: Vec::new() }
+    Report { lines, crowds, own: Vec::new(), pages: Vec::new() }
 }
 
 fn every_s(s: u64) -> Interval {
@@ -80,7 +80,7 @@ fn an_own_recipe_that_wins_over_a_built_in_one_is_told() {
     let link = |name| format!("[[connection]]\nname = \"{name}\"\nrecipe = \"{name}\"\nbase_url = \"http://x.test\"\n");
     std::fs::write(&config, link("hydrawise") + &link("mine")).unwrap();
     let settings = settings(&config).unwrap();
-    let said = Report::of(&settings, &Recipes::beside(&config)).text(&config);
+    let said = Report::of(&settings, &Recipes::beside(&config), &Pages::default()).text(&config);
     let file = dir.path().join("recipes/hydrawise.toml");
     let sentence = format!(
         "hydrawise: its recipe is {}, a file of your own, which wins over the built-in recipe \"hydrawise\".\n",
@@ -144,7 +144,7 @@ fn what_is_not_polled_burdens_nobody() {
 fn the_packaged_example_is_valid_and_can_be_kept_up() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml");
     let settings = settings(&example).unwrap();
-    assert!(Report::of(&settings, &Recipes::embedded()).is_sustainable());
+    assert!(Report::of(&settings, &Recipes::embedded(), &Pages::default()).is_sustainable());
     // Its commented half is an example too.
     let text = std::fs::read_to_string(&example).unwrap();
     let half = text.split("without a recipe:\n").nth(1).unwrap();
@@ -154,5 +154,5 @@ fn the_packaged_example_is_valid_and_can_be_kept_up() {
     let file = folder.path().join("larder.toml");
     std::fs::write(&file, uncommented).unwrap();
     let settings = super::settings(&file).unwrap();
-    assert!(Report::of(&settings, &Recipes::embedded()).is_sustainable());
+    assert!(Report::of(&settings, &Recipes::embedded(), &Pages::default()).is_sustainable());
 }

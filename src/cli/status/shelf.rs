@@ -4,6 +4,7 @@
 use super::Readings;
 use crate::cli::ending::Failure;
 use crate::cli::offline::Offline;
+use crate::cli::pages::Pages;
 use crate::config::Settings;
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::{ConnectionKey, TargetKey};
@@ -31,7 +32,7 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
         let enabled = stored.enabled.map_or(spec.poll.enabled, |s| s.on);
         let interval = match spec.poll.interval {
             Interval::Every(every) => every,
-            Interval::Auto => plan(&spec.limits, &spec.targets, None).interval,
+            Interval::Auto => plan(&spec.limits, &Pages::read(&file.store, spec).demands(spec), None).interval,
         };
         let mut worst: Option<(State, Option<Span>)> = None;
         for target in &spec.targets {

@@ -1,6 +1,6 @@
 //! `src/recipes/README.md` against the reader: the manual has every key that is read, and no other.
 
-use super::super::{draft, limits, rules, targets, waits};
+use super::super::{draft, limits, pages, rules, targets, waits};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MANUAL: &str = include_str!("../../recipes/README.md");
@@ -16,6 +16,8 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("[[limit]]", "LIMIT", limits::LIMIT.to_vec()),
         ("keep and cap", "callers", callers.to_vec()),
         ("[[target]]", "TARGET", targets::TARGET.to_vec()),
+        ("page", "PAGE", pages::PAGE.to_vec()),
+        ("a value of an answer", "SOURCE", pages::SOURCE.to_vec()),
         ("[target.fields]", "FIELD", targets::FIELD.to_vec()),
         ("[[target.state]]", "STATE", targets::STATE.to_vec()),
         ("[[command]]", "COMMAND", rules::COMMAND.to_vec()),

@@ -3,6 +3,7 @@
 mod errors;
 mod manual;
 mod overlay;
+mod pages;
 mod values;
 mod waits;
 mod whole;

@@ -220,6 +220,7 @@ fn targets_keep_the_order_of_their_fields_and_states() {
         get: "/statusschedule.php?x=1".to_owned(),
         send: SendSpec::default(),
         cost: 2,
+        page: None,
         items: "$.relays[*]".to_owned(),
         key: "$.relay_id".to_owned(),
         title: Some("$.name".to_owned()),

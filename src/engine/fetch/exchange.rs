@@ -39,6 +39,22 @@ pub struct Exchanged {
     pub cost: Option<u32>,
     /// What was asked for; a redirect may have led elsewhere.
     pub asked: Endpoint,
+    /// The request that the reply answers, after redirects.
+    pub location: String,
+}
+
+impl Exchanged {
+    /// `asking` is about the last hop, `first` about the first.
+    fn new(
+        reply: Reply,
+        (charge, reserved_at): (ChargeId, Stamp),
+        asking: &Asking,
+        first: &Asking,
+        at: &str,
+    ) -> Exchanged {
+        let (caller, endpoint, asked) = (asking.caller, asking.endpoint.clone(), first.endpoint.clone());
+        Exchanged { reply, charge, reserved_at, caller, endpoint, cost: None, asked, location: at.to_owned() }
+    }
 }
 
 /// Write 1: charged durably, or refused. `with` rides in the same transaction.
@@ -66,19 +82,17 @@ pub async fn admit(core: &Core, conn: &Conn, asking: &Asking, with: With) -> Res
 pub async fn exchange(
     core: &Core,
     conn: &Conn,
-    asking: &Asking,
+    first: &Asking,
     permit: Permit,
     request: Request,
 ) -> Result<Exchanged, Stopped> {
-    let asked = asking.endpoint.clone();
-    let mut asking = asking.clone();
+    let mut asking = first.clone();
     let mut permit = permit;
     let mut request = request;
     for _ in 0..MAX_HOPS {
         let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
         let reply = core.door.send(permit, request.clone()).await;
-        let (caller, endpoint) = (asking.caller, asking.endpoint.clone());
-        let exchanged = Exchanged { reply, charge, reserved_at, caller, endpoint, asked: asked.clone(), cost: None };
+        let exchanged = Exchanged::new(reply, (charge, reserved_at), &asking, first, &request.location);
         let Some((status, location)) = redirect(&exchanged.reply) else { return Ok(exchanged) };
         let Ok(next) = address::resolve(&conn.spec.base_url, &request.location, location) else {
             return Ok(refused(exchanged));
@@ -89,9 +103,9 @@ pub async fn exchange(
         permit = admit(core, conn, &asking, Box::new(|_| Vec::new())).await?;
     }
     let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
+    let location = request.location.clone();
     let reply = core.door.send(permit, request).await;
-    let (caller, endpoint) = (asking.caller, asking.endpoint);
-    let exchanged = Exchanged { reply, charge, reserved_at, caller, endpoint, asked, cost: None };
+    let exchanged = Exchanged::new(reply, (charge, reserved_at), &asking, first, &location);
     Ok(if redirect(&exchanged.reply).is_some() { refused(exchanged) } else { exchanged })
 }
 

@@ -1,6 +1,7 @@
 //! From a reply to write 2: the charge is resolved together with what was learned, in one transaction.
 
 use super::exchange::Exchanged;
+use super::part::Part;
 use super::{Done, Round, Stopped, holds};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, HoldChange};
@@ -141,8 +142,33 @@ pub async fn from_answer(
     let (reply, verdict, body) = classify(core, conn, reply, conditional);
     exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
     let (verdict, content) = content(core, target, &before, &reply, verdict, body)?;
+    let judged = Judged { reply, verdict, content, conditional };
+    settle(core, conn, target, &before, &exchanged, judged, round).await
+}
+
+/// A reply, what it is, and what follows for the shelf.
+pub struct Judged {
+    pub reply: Reply,
+    pub verdict: Verdict,
+    pub content: Content,
+    /// Validators were sent.
+    pub conditional: bool,
+}
+
+/// The transaction of write 2, and what may be told once it is durable.
+pub async fn settle(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    before: &TargetState,
+    exchanged: &Exchanged,
+    judged: Judged,
+    round: Option<&Round>,
+) -> Result<Done, Stopped> {
+    let Judged { reply, verdict, content, conditional } = judged;
+    let is_new_age = matches!(content, Content::Confirmed | Content::Replaced(_));
     let mut state = conn.state.lock().await;
-    let mut after = consequences(core, conn, &exchanged, &reply, verdict, &state);
+    let mut after = consequences(core, conn, exchanged, &reply, verdict, &state);
     if let Some(round) = round {
         after.state.next_poll_at =
             round.next(conn, after.state.failures, &holds::after(core, conn, &after.hold)).or(after.state.next_poll_at);
@@ -151,14 +177,14 @@ pub async fn from_answer(
         after.resolution.settlement = Settlement::Voided;
     }
     let outcome = after.verdict.outcome;
-    let learned = learned(conn, target, &before, content, &after, &reply);
+    let learned = learned(conn, target, before, content, &after, &reply);
     let quiet = learned.quiet && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let mut writes = learned.writes;
     writes.push(Write::Connection(conn.spec.key.clone(), after.state.clone()));
     let mut events = after.events;
-    events.extend(learned.event);
+    events.extend(learned.events);
     let mut findings = after.findings;
-    findings.extend(learned.finding);
+    findings.extend(learned.findings);
     let commit = Commit {
         resolve: Some((conn.credential, exchanged.charge, after.resolution)),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
@@ -172,11 +198,11 @@ pub async fn from_answer(
     drop(state);
     target.learn_cost(exchanged.cost);
     core.publish(events);
-    if outcome.is_good() {
+    if outcome.is_good() && is_new_age {
         core.hint_seen(&target.key, reply.arrived_at);
     }
     words::log_outcome(conn, target, &after.verdict, after.status, &reply.detail);
-    Ok(Done { outcome, asked: true })
+    Ok(Done { outcome, asked: true, goes_on: None })
 }
 
 /// Stands in a moved-out reply's place.
@@ -185,10 +211,15 @@ pub fn placeholder() -> Reply {
 }
 
 /// What the last good answer becomes.
-enum Content {
+pub enum Content {
     Kept,
     Confirmed,
+    /// Validators and all.
     Replaced(Box<reconcile::Reconciled>),
+    /// A page with others behind it: the shelf waits for the last.
+    Page,
+    /// Pages without a proven end.
+    Part(Box<Part>),
 }
 
 /// Law 4: data replaces the last good answer only if it has the expected shape, and emptiness only if it is said twice.
@@ -213,7 +244,8 @@ fn content(
                     return Ok((unexpected(reason, reason.to_owned()), Content::Kept));
                 }
                 let old = core.store.items(&target.key)?;
-                let result = reconcile::reconcile(before, &old, seen, reply.arrived_at);
+                let mut result = reconcile::reconcile(before, &old, seen, reply.arrived_at);
+                result.state = with_validators(result.state, before, reply);
                 Ok((verdict, Content::Replaced(Box::new(result))))
             }
         },
@@ -222,12 +254,13 @@ fn content(
     }
 }
 
-struct Learned {
-    writes: Vec<Write>,
-    event: Option<NewEvent>,
-    finding: Option<FindingChange>,
+/// What is learned for the shelf.
+pub struct Learned {
+    pub writes: Vec<Write>,
+    pub events: Vec<NewEvent>,
+    pub findings: Vec<FindingChange>,
     /// Nothing that has to be on disk before it is told.
-    quiet: bool,
+    pub quiet: bool,
 }
 
 fn learned(
@@ -240,48 +273,65 @@ fn learned(
 ) -> Learned {
     let key = &target.key;
     let was_troubled = before.trouble.is_some();
-    let settled = |items| was_troubled.then(|| findings::answered_again(target, items, reply.arrived_at));
+    let settled = |items| was_troubled.then(|| findings::answered_again(target, items, reply.arrived_at)).into_iter();
     match content {
+        Content::Page => Learned { writes: Vec::new(), events: Vec::new(), findings: Vec::new(), quiet: true },
         Content::Kept => {
             let trouble = trouble(before.trouble.as_ref(), after, reply);
-            let news =
-                before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
-            let event =
-                news.then(|| target_event(target, EventKind::TargetTroubled, reply, words::troubled(conn, &trouble)));
-            let finding = (trouble.reason == reconcile::SUDDENLY_EMPTY)
+            let events = troubled(conn, target, before, &trouble, reply.arrived_at).into_iter().collect();
+            let findings = (trouble.reason == reconcile::SUDDENLY_EMPTY)
                 .then(|| findings::suddenly_empty(conn, target, before, reply.arrived_at));
             let state = TargetState { trouble: Some(trouble), ..before.clone() };
-            Learned { writes: vec![Write::Target(key.clone(), state)], event, finding, quiet: false }
+            let writes = vec![Write::Target(key.clone(), state)];
+            Learned { writes, events, findings: findings.into_iter().collect(), quiet: false }
+        }
+        Content::Part(part) => {
+            let trouble = trouble(before.trouble.as_ref(), after, reply);
+            part.learned(conn, target, before, trouble)
         }
         Content::Confirmed => {
             let state = with_validators(reconcile::confirm(before, reply.arrived_at), before, reply);
-            let finding = settled(state.item_count);
+            let findings = settled(state.item_count).collect();
             let writes = vec![Write::Target(key.clone(), state)];
-            Learned { writes, event: None, finding, quiet: !was_troubled }
+            Learned { writes, events: Vec::new(), findings, quiet: !was_troubled }
         }
         Content::Replaced(result) => {
             let first = before.as_of.is_none();
-            let event = result
-                .changed
-                .then(|| target_event(target, EventKind::TargetChanged, reply, words::changed(&result.history)));
             let quiet = !first && !was_troubled && !result.changed;
-            let state = with_validators(result.state, before, reply);
-            let finding = settled(state.item_count);
-            let mut writes = vec![Write::Target(key.clone(), state)];
-            writes.extend(result.put.into_iter().map(|i| Write::Item(key.clone(), i)));
-            writes.extend(result.history.into_iter().map(|h| Write::History(key.clone(), h)));
-            Learned { writes, event, finding, quiet }
+            let events = changed(target, &result, reply.arrived_at).into_iter().collect();
+            let whole = findings::scan_is_whole(target, before, reply.arrived_at);
+            let findings = settled(result.state.item_count).chain(whole).collect();
+            Learned { writes: rows(target, *result), events, findings, quiet }
         }
     }
 }
 
-fn target_event(target: &Target, kind: EventKind, reply: &Reply, message: String) -> NewEvent {
+/// The rows of a reconciled answer.
+pub fn rows(target: &Target, result: reconcile::Reconciled) -> Vec<Write> {
+    let key = &target.key;
+    let mut writes = vec![Write::Target(key.clone(), result.state)];
+    writes.extend(result.put.into_iter().map(|i| Write::Item(key.clone(), i)));
+    writes.extend(result.history.into_iter().map(|h| Write::History(key.clone(), h)));
+    writes
+}
+
+pub fn changed(target: &Target, result: &reconcile::Reconciled, at: Stamp) -> Option<NewEvent> {
+    result.changed.then(|| target_event(target, EventKind::TargetChanged, at, words::changed(&result.history)))
+}
+
+/// A trouble is told when it begins, and when it becomes another.
+pub fn troubled(conn: &Conn, target: &Target, before: &TargetState, trouble: &Trouble, at: Stamp) -> Option<NewEvent> {
+    let news = before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
+    news.then(|| target_event(target, EventKind::TargetTroubled, at, words::troubled(conn, trouble)))
+}
+
+fn target_event(target: &Target, kind: EventKind, at: Stamp, message: String) -> NewEvent {
     let connection = Some(target.key.connection.clone());
-    NewEvent { kind, at: reply.arrived_at, connection, target: Some(target.key.target.clone()), message }
+    NewEvent { kind, at, connection, target: Some(target.key.target.clone()), message }
 }
 
 /// The validators of this answer; a confirmation that brings none keeps the old ones.
-fn with_validators(state: TargetState, before: &TargetState, reply: &Reply) -> TargetState {
+pub fn with_validators(state: TargetState, before: &TargetState, reply: &Reply) -> TargetState {
     let Ok(answer) = &reply.result else { return state };
     let header = |name: &str| answer.header(name).filter(|v| v.len() <= 256).map(str::to_owned);
     let confirmed = answer.status == 304;

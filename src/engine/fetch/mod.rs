@@ -1,25 +1,35 @@
 //! The one path of the data: **admit** (write 1) -> **send** -> classify -> extract -> reconcile -> **commit** (write 2) ->
 //! publish. The only place that sees both the store and the network. Poller, refresh and commands walk it.
+//!
+//! A list that comes page by page is fetched a page at a call: see [`scan`].
 
 pub mod exchange;
 mod holds;
 pub mod learn;
+pub mod part;
+pub mod scan;
 
 use super::core::{Conn, Core, Target};
 use crate::domain::connection::{ConnectionState, Hold};
-use crate::domain::ids::{Caller, ChargeId};
+use crate::domain::ids::{Caller, ChargeId, Endpoint};
 use crate::domain::outcome::Outcome;
-use crate::domain::spec::Conditional;
+use crate::domain::spec::{Conditional, endpoint_of};
 use crate::domain::target::TargetState;
-use crate::domain::time::Stamp;
-use crate::rules::asking::{self, Asker, Outgoing};
+use crate::domain::time::{Span, Stamp};
+use crate::rules::asking::{self, Asker};
 use crate::rules::budget::Refusal;
+use crate::rules::paging::{Ask, Pager};
 use crate::rules::template::When;
 use crate::rules::{breaker, schedule};
 use crate::store::{StoreError, Write};
 use crate::upstream::Request;
 use exchange::{Asking, exchange};
 use std::collections::BTreeMap;
+
+/// The poller waits in line for its next page at least this long before the part that it has is shown.
+const POLLERS_PATIENCE: Span = Span::from_secs(300);
+/// Anybody else waits only for a pace between two requests.
+const PATIENCE: Span = Span::from_secs(5);
 
 /// Why nothing was fetched.
 #[derive(Debug)]
@@ -44,6 +54,17 @@ pub struct Done {
     pub outcome: Outcome,
     /// False where somebody else's answer, newer than the wish, was found on the shelf.
     pub asked: bool,
+    /// The reading that has another page, by its number.
+    pub goes_on: Option<u64>,
+}
+
+/// What a caller wants of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// An answer that arrived after this moment.
+    NewerThan(Stamp),
+    /// The next page of this reading. Where somebody else has ended it meanwhile, there is none.
+    PageOf(u64),
 }
 
 /// A polling round. Its first admission stamps the poll clock (A4); other callers have none and do not move it (F5).
@@ -62,57 +83,152 @@ impl Round {
     }
 }
 
-/// Asks the provider about one target. `wished_at`: an answer that arrived later fulfils the wish without another request.
+/// Asks the provider about one target: everything in one request, or the next page. An answer that fulfils the wish already costs
+/// no other.
 pub async fn fetch(
     core: &Core,
     conn: &Conn,
     target: &Target,
     caller: Caller,
     mut round: Option<&mut Round>,
-    wished_at: Stamp,
+    wish: Wish,
 ) -> Result<Done, Stopped> {
-    let _flight = target.flight.lock().await;
+    let mut flight = target.flight.lock().await;
     let before = core.store.target(&target.key)?.unwrap_or_default();
-    if before.as_of.is_some_and(|as_of| as_of.steady > wished_at.steady) {
-        return Ok(Done { outcome: Outcome::Data, asked: false });
-    }
-    let asking = Asking {
-        caller,
-        target: Some(target.key.target.clone()),
-        endpoint: target.spec.endpoint(),
-        cost: target.cost(),
+    let fulfilled = match wish {
+        Wish::NewerThan(moment) => before.as_of.is_some_and(|as_of| as_of.steady > moment.steady),
+        Wish::PageOf(reading) => !flight.is_at(reading),
     };
-    let (request, conditional) = request(core, conn, target, &before)?;
-    let exchanged = {
-        let mut state = conn.state.lock().await;
-        if !conn.enabled(&state) {
-            return Err(Stopped::Paused);
+    if fulfilled {
+        return Ok(Done { outcome: Outcome::Data, asked: false, goes_on: None });
+    }
+    let question = question(core, conn, target)?;
+    let place = question.0.location.clone();
+    let mut paged = target.pager.as_ref().map(|p| (p, flight.take(p, question.ask(), wish, &core.clock.now())));
+    let (request, conditional) = question.request(conn, target, &before, paged.as_ref());
+    let asked = (&before, endpoint(target, &place, &request.location), request);
+    let exchanged = match ask(core, conn, target, caller, asked, round.as_deref_mut()).await {
+        Ok(exchanged) => exchanged,
+        Err(stopped) => {
+            if let Some((_, mut reading)) = paged.take() {
+                let asked = scan::Asked { core, conn, target, before: &before, round: None };
+                scan::interrupted(asked, &mut reading, &stopped, patience(conn, caller)).await?;
+                flight.keep(reading);
+            }
+            return Err(stopped);
         }
-        let begun = round.as_deref().map(|r| Round { began: r.began.or(Some(core.clock.now().stamp())), ..*r });
-        let (next, with) = stamp_attempt(core, conn, target, &before, &state, begun.as_ref());
-        let permit = exchange::admit(core, conn, &asking, with).await?;
-        *state = next;
-        if let (Some(round), Some(begun)) = (round.as_deref_mut(), begun) {
-            *round = begun;
-        }
-        drop(state);
-        exchange(core, conn, &asking, permit, request).await?
     };
     let before = TargetState { attempted_at: Some(exchanged.reserved_at), ..before };
-    learn::from_answer(core, conn, target, before, exchanged, conditional, round.as_deref()).await
+    match paged {
+        None => learn::from_answer(core, conn, target, before, exchanged, conditional, round.as_deref()).await,
+        Some((pager, reading)) => {
+            let asked = scan::Asked { core, conn, target, before: &before, round: round.as_deref() };
+            scan::from_page(asked, pager, &mut flight, reading, exchanged, conditional).await
+        }
+    }
 }
 
-/// What goes out now, and whether it asks conditionally.
-fn request(core: &Core, conn: &Conn, target: &Target, before: &TargetState) -> Result<(Request, bool), Stopped> {
+/// Every page of a target, without a place in line: between two pages it waits only as long as a person would.
+pub async fn fetch_all(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    caller: Caller,
+    wished_at: Stamp,
+) -> Result<Done, Stopped> {
+    let mut done = fetch(core, conn, target, caller, None, Wish::NewerThan(wished_at)).await?;
+    while let Some(reading) = done.goes_on {
+        match fetch(core, conn, target, caller, None, Wish::PageOf(reading)).await {
+            Ok(next) => done = Done { asked: true, ..next },
+            Err(Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at }))
+                if at <= core.clock.now().steady + patience(conn, caller) =>
+            {
+                let at = at.max(core.clock.now().steady + Span(10));
+                core.clock.sleep_until(at).await;
+            }
+            // What was seen is on the shelf, and said to be a part.
+            Err(Stopped::Refused(_) | Stopped::Paused) => return Ok(Done { goes_on: None, ..done }),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}
+
+/// How long the next page may wait for the budget before what was seen is published as a part.
+fn patience(conn: &Conn, caller: Caller) -> Span {
+    match caller {
+        Caller::Poller => conn.base_interval().max(POLLERS_PATIENCE),
+        _ => PATIENCE,
+    }
+}
+
+/// What a target asks now, before anything is known of pages and validators.
+struct Question(asking::Outgoing);
+
+fn question(core: &Core, conn: &Conn, target: &Target) -> Result<Question, Stopped> {
     let when = When::new(core.clock.now().wall(), &conn.spec.time_zone);
     let (get, send) = (&target.spec.get, &target.spec.send);
     let out = asking::outgoing(get, send, Asker::Target, &when, &BTreeMap::new()).map_err(Stopped::Unaskable)?;
-    let asks_conditionally = send.is_get() && conn.spec.conditional != Conditional::Off;
-    let validators = if asks_conditionally { validators(before) } else { Vec::new() };
-    let conditional = !validators.is_empty();
-    let headers = [out.headers, validators].concat();
-    let Outgoing { method, location, body, .. } = out;
-    Ok((Request { connection: conn.spec.key.clone(), method, location, headers, body }, conditional))
+    Ok(Question(out))
+}
+
+impl Question {
+    fn ask(&self) -> Ask {
+        Ask { location: self.0.location.clone(), body: self.0.body.clone() }
+    }
+
+    /// What goes out, and whether it asks conditionally.
+    fn request(
+        self,
+        conn: &Conn,
+        target: &Target,
+        before: &TargetState,
+        paged: Option<&(&Pager, scan::Scanning)>,
+    ) -> (Request, bool) {
+        let asking::Outgoing { method, location, headers, body } = self.0;
+        let (ask, speaks_for_all) = match paged {
+            None => (Ask { location, body }, true),
+            // A 304 to one page says nothing of the others, unless the recipe says that the first speaks for all.
+            Some((pager, reading)) => (reading.ask.clone(), reading.is_first() && pager.spec().first_confirms_all),
+        };
+        let asks_conditionally = target.spec.send.is_get() && conn.spec.conditional != Conditional::Off;
+        let validators = if asks_conditionally && speaks_for_all { validators(before) } else { Vec::new() };
+        let conditional = !validators.is_empty();
+        let headers = [headers, validators].concat();
+        let Ask { location, body } = ask;
+        (Request { connection: conn.spec.key.clone(), method, location, headers, body }, conditional)
+    }
+}
+
+/// Pages at the place of the question count on the question's endpoint, whatever a template fills in; others on their own.
+fn endpoint(target: &Target, question: &str, location: &str) -> Endpoint {
+    let asked = endpoint_of(location);
+    if asked == endpoint_of(question) { target.spec.endpoint() } else { asked }
+}
+
+/// Admit, and send.
+async fn ask(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    caller: Caller,
+    (before, endpoint, request): (&TargetState, Endpoint, Request),
+    round: Option<&mut Round>,
+) -> Result<exchange::Exchanged, Stopped> {
+    let asking = Asking { caller, target: Some(target.key.target.clone()), endpoint, cost: target.cost() };
+    let mut state = conn.state.lock().await;
+    if !conn.enabled(&state) {
+        return Err(Stopped::Paused);
+    }
+    let begun = round.as_deref().map(|r| Round { began: r.began.or(Some(core.clock.now().stamp())), ..*r });
+    let (next, with) = stamp_attempt(core, conn, target, before, &state, begun.as_ref());
+    let permit = exchange::admit(core, conn, &asking, with).await?;
+    *state = next;
+    if let (Some(round), Some(begun)) = (round, begun) {
+        *round = begun;
+    }
+    drop(state);
+    exchange(core, conn, &asking, permit, request).await
 }
 
 /// Asks cheaply where the provider gave validators (RFC 9110 section 13).

@@ -93,6 +93,11 @@ impl Extractor {
         Ok(sightings)
     }
 
+    /// Entries of the list that the items are picked from: how full a page was, whatever a filter leaves of it.
+    pub fn rows(&self, body: &Value) -> u64 {
+        self.items.rows(body)
+    }
+
     fn key_of(&self, item: &Value) -> Result<String, String> {
         let path = self.key.text();
         let key = match self.key.nodes(item).as_slice() {

@@ -89,6 +89,19 @@ impl ItemsPath {
             None => Ok(found),
         }
     }
+
+    /// Entries of the list; where there is none, what is found.
+    pub(crate) fn rows(&self, body: &Value) -> u64 {
+        let entries = |list: &Value| match list {
+            Value::Array(all) => all.len() as u64,
+            Value::Object(all) => all.len() as u64,
+            _ => 0,
+        };
+        match &self.list {
+            Some(list) => list.nodes(body).into_iter().map(entries).sum(),
+            None => self.all.nodes(body).len() as u64,
+        }
+    }
 }
 
 /// What a value is, for sentences.
@@ -205,6 +218,14 @@ mod tests {
         let path = ItemsPath::parse("$.data[?@.type == 1]").unwrap();
         assert_eq!(path.items(&json!({"data": [{"type": 2}]})), Ok(vec![]));
         assert!(path.items(&json!({"message": "try later"})).is_err());
+        let rows = |text: &str, body: Value| ItemsPath::parse(text).unwrap().rows(&body);
+        assert_eq!(
+            rows("$.data[?@.type == 1]", json!({"data": [{"type": 2}, {"type": 1}]})),
+            2,
+            "a page is as full as it is"
+        );
+        assert_eq!((rows("$.data[*]", json!({"data": {"a": 1}})), rows("$", json!({"id": 1}))), (1, 1));
+        assert_eq!(rows("$.all[*].list[*]", json!({"all": [{"list": [1]}, {"list": [2, 3]}, {}]})), 3);
     }
 
     #[test]

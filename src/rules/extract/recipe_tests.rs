@@ -52,6 +52,7 @@ fn target() -> TargetSpec {
         get: text(target, "get").unwrap(),
         send: crate::domain::send::SendSpec::default(),
         cost: 1,
+        page: None,
         items: text(target, "items").unwrap(),
         key: text(target, "key").unwrap(),
         title: text(target, "title"),

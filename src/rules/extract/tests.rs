@@ -13,6 +13,7 @@ fn target() -> TargetSpec {
         get: "/t".into(),
         send: crate::domain::send::SendSpec::default(),
         cost: 1,
+        page: None,
         items: "$.data[*]".into(),
         key: "$.id".into(),
         title: Some("$.name".into()),

@@ -1,9 +1,10 @@
 //! Records of what a connection and a target stand at.
 
 use super::codes::Coded;
-use super::{MOST, READ, V1, down, unknown_version, up, v1};
+use super::{MOST, READ, V1, V2, down, unknown_version, up, v1, v2};
 use crate::domain::connection::{Breaker, ConnectionState, Switch};
 use crate::domain::outcome::Outcome;
+use crate::domain::page::Scan;
 use crate::domain::target::{Phase, TargetState, Trouble};
 use crate::domain::time::Steady;
 use crate::store::codec::{self, Damaged};
@@ -49,7 +50,7 @@ pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, D
 }
 
 pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {
-    let record = v1::Target {
+    let record = v2::Target {
         phase: t.phase.code(),
         as_of: t.as_of.map(down),
         changed_at: t.changed_at.map(down),
@@ -61,13 +62,15 @@ pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {
         etag: t.etag.clone(),
         last_modified: t.last_modified.clone(),
         trouble: t.trouble.as_ref().map(trouble_down),
+        scan: t.scan.as_ref().map(scan_down),
     };
-    codec::encode(V1, &record, MOST)
+    codec::encode(V2, &record, MOST)
 }
 
 pub(in crate::store) fn target_of(bytes: &[u8]) -> Result<TargetState, Damaged> {
-    let t: v1::Target = match codec::split(bytes)? {
-        (V1, payload) => codec::decode::<_, READ>(payload)?,
+    let t: v2::Target = match codec::split(bytes)? {
+        (V2, payload) => codec::decode::<_, READ>(payload)?,
+        (V1, payload) => codec::decode::<v1::Target, READ>(payload)?.into(),
         (other, _) => return unknown_version(other),
     };
     Ok(TargetState {
@@ -82,7 +85,16 @@ pub(in crate::store) fn target_of(bytes: &[u8]) -> Result<TargetState, Damaged> 
         etag: t.etag,
         last_modified: t.last_modified,
         trouble: t.trouble.map(trouble_up).transpose()?,
+        scan: t.scan.map(scan_up),
     })
+}
+
+fn scan_down(s: &Scan) -> v2::Scan {
+    v2::Scan { pages: s.pages, of: s.of, incomplete: s.incomplete.clone(), at: down(s.at), usual_pages: s.usual_pages }
+}
+
+fn scan_up(s: v2::Scan) -> Scan {
+    Scan { pages: s.pages, of: s.of, incomplete: s.incomplete, at: up(s.at), usual_pages: s.usual_pages }
 }
 
 fn trouble_down(t: &Trouble) -> v1::Trouble {

@@ -1,6 +1,6 @@
 //! Second forms of records. Frozen like the first: a further change is a `v3`. Knows nothing but shapes; meaning is in `records`.
 
-use super::v1::Stamp;
+use super::v1::{Stamp, Trouble};
 use bincode::{Decode, Encode};
 
 /// With the way back after it. Whom it stops is in the row's key.
@@ -26,5 +26,51 @@ impl From<super::v1::Hold> for Hold {
     fn from(h: super::v1::Hold) -> Hold {
         let super::v1::Hold { since, until, reason, source, rule, said, strikes } = h;
         Hold { since, until, reason, source, rule, said, strikes, ramp: None }
+    }
+}
+
+/// With its pages.
+#[derive(Encode, Decode)]
+pub(super) struct Target {
+    pub phase: u8,
+    pub as_of: Option<Stamp>,
+    pub changed_at: Option<Stamp>,
+    pub attempted_at: Option<Stamp>,
+    pub generation: u64,
+    pub fingerprint: [u8; 16],
+    pub item_count: u64,
+    pub next_seq: u64,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    pub trouble: Option<Trouble>,
+    pub scan: Option<Scan>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Scan {
+    pub pages: u32,
+    pub of: Option<u64>,
+    pub incomplete: Option<String>,
+    pub at: Stamp,
+    pub usual_pages: u32,
+}
+
+impl From<super::v1::Target> for Target {
+    /// The first form knew no pages.
+    fn from(t: super::v1::Target) -> Target {
+        Target {
+            phase: t.phase,
+            as_of: t.as_of,
+            changed_at: t.changed_at,
+            attempted_at: t.attempted_at,
+            generation: t.generation,
+            fingerprint: t.fingerprint,
+            item_count: t.item_count,
+            next_seq: t.next_seq,
+            etag: t.etag,
+            last_modified: t.last_modified,
+            trouble: t.trouble,
+            scan: None,
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::show::{self, Age, Chip, Face, Moment, Shown};
 use super::{Action, Frame, Visit, html, segment, with_age};
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::state::State as Word;
-use crate::engine::view::{ConnectionView, HistoryView, ItemView, TargetView};
+use crate::engine::view::{ConnectionView, HistoryView, ItemView, ScanView, TargetView};
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use askama::Template;
@@ -46,6 +46,7 @@ struct Page {
     history: Vec<Entry>,
     refresh: Action,
     cost: String,
+    scan: Option<Scan>,
     next_poll: Option<Moment>,
 }
 
@@ -137,7 +138,8 @@ fn build(
         removed: removed.take(REMOVED).map(|i| item(face, i)).collect(),
         history: history.into_iter().rev().map(|h| entry(face, h)).collect(),
         refresh: visit.action(web, &frame.root, &address),
-        cost: cost(owner),
+        cost: cost(owner, view),
+        scan: view.scan.as_ref().map(|s| scan(face, s)),
         next_poll: face.maybe(owner.poll.next_poll_at),
         frame,
     }
@@ -206,13 +208,42 @@ fn entry(face: &Face, entry: HistoryView) -> Entry {
 
 /// What a refresh takes, said before it is asked for. The kept units are named only where one limit keeps any: with more it
 /// depends on the endpoint, which the engine decides.
-fn cost(owner: &ConnectionView) -> String {
+fn cost(owner: &ConnectionView, view: &TargetView) -> String {
     let kept: Vec<u64> = owner.budget.iter().map(|b| b.kept).filter(|k| *k > 0).collect();
     let free = owner.budget.iter().map(|b| b.remaining).min();
+    let asked = match (view.refresh.requests, view.refresh.units_each) {
+        (1, 1) => "1 request".to_owned(),
+        (1, units) => format!("1 request of {} units", show::count(units)),
+        (requests, 1) => format!("about {} requests, one for each page", show::count(requests)),
+        (requests, units) => {
+            let all = requests.saturating_mul(units);
+            format!("about {} requests, one for each page; {} units", show::count(requests), show::count(all))
+        }
+    };
     match (kept.as_slice(), free) {
-        (_, Some(0)) => "1 request; none is left now".to_owned(),
-        ([kept], _) => format!("1 request of the {kept} kept"),
-        (_, Some(free)) => format!("1 request of {} left", show::count(free)),
-        (_, None) => "1 request".to_owned(),
+        (_, Some(0)) => format!("{asked}; none is left now"),
+        ([kept], _) => format!("{asked} of the {kept} kept"),
+        (_, Some(free)) => format!("{asked} of {} left", show::count(free)),
+        (_, None) => asked,
     }
+}
+
+/// How the last reading of the pages went.
+struct Scan {
+    is_complete: bool,
+    sentence: String,
+    at: Moment,
+}
+
+fn scan(face: &Face, scan: &ScanView) -> Scan {
+    let pages = |n: u64| format!("{} page{}", show::count(n), if n == 1 { "" } else { "s" });
+    let sentence = match &scan.reason {
+        None => format!("Read completely: {}.", pages(scan.pages.into())),
+        Some(why) => {
+            let of = scan.of.map_or_else(|| "?".to_owned(), show::count);
+            let kept = "What was seen is shown; nothing was removed.";
+            format!("Incomplete: {} of {of} pages, because {why}. {kept}", show::count(scan.pages.into()))
+        }
+    };
+    Scan { is_complete: scan.complete, sentence, at: face.moment(scan.at) }
 }

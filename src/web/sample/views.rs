@@ -165,6 +165,8 @@ pub fn controller() -> TargetView {
         attempted_at: Some(ago(41)),
         item_count: 4,
         generation: 17,
+        scan: None,
+        refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![
             water,
             zone("5144", "Back lawn"),
@@ -190,6 +192,8 @@ pub fn up() -> TargetView {
         attempted_at: None,
         item_count: 0,
         generation: 0,
+        scan: None,
+        refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![],
         etag: "0000000000000000".to_owned(),
         ..controller()

@@ -1,0 +1,61 @@
+//! What becomes of pages without a proven end: what was seen is renewed, nothing is removed, and every surface says that it is a
+//! part (A33). Must not know how the pages were found.
+
+use super::learn::{self, Learned};
+use crate::domain::event::NewEvent;
+use crate::domain::outcome::Outcome;
+use crate::domain::page::Scan;
+use crate::domain::target::{TargetState, Trouble};
+use crate::domain::time::Stamp;
+use crate::engine::core::{Conn, Target};
+use crate::engine::findings;
+use crate::rules::reconcile::Reconciled;
+use crate::store::Write;
+
+/// Why a reading is a part, and since when that is known. No words: the reply's own.
+pub struct Why {
+    pub words: Option<String>,
+    pub at: Stamp,
+    /// It is only not asked yet.
+    pub is_wait: bool,
+}
+
+/// Pages without a proven end: what they changed, and why there are no more.
+pub struct Part {
+    pub result: Option<Reconciled>,
+    pub pages: u32,
+    pub of: Option<u64>,
+    pub why: Why,
+}
+
+impl Part {
+    /// `trouble` is what the reply alone would make.
+    pub fn learned(self, conn: &Conn, target: &Target, before: &TargetState, trouble: Trouble) -> Learned {
+        let Part { result, pages, of, why } = self;
+        let is_wait = why.is_wait;
+        let reason = why.words.unwrap_or_else(|| trouble.reason.clone());
+        let said = match pages {
+            0 => reason.clone(),
+            _ => format!("incomplete, {pages} of {} pages: {reason}", of.map_or("?".to_owned(), |of| of.to_string())),
+        };
+        let outcome = if trouble.outcome.is_good() { Outcome::Unexpected } else { trouble.outcome };
+        let trouble = Trouble { reason: said, outcome, ..trouble };
+        let usual_pages = before.scan.as_ref().map_or(0, |scan| scan.usual_pages);
+        let scan = Scan { pages, of, incomplete: Some(reason), at: why.at, usual_pages };
+        let mut events: Vec<NewEvent> = result.iter().filter_map(|r| learn::changed(target, r, why.at)).collect();
+        events.extend(learn::troubled(conn, target, before, &trouble, why.at));
+        // A wait passes by itself, and a first page that failed is a trouble like any other.
+        let found = (pages > 0 && !is_wait).then(|| findings::scan_incomplete(conn, target, &scan));
+        let marked = |state: TargetState| TargetState { trouble: Some(trouble), scan: Some(scan), ..state };
+        let writes = match result {
+            // What a 304 would confirm is not on the shelf any more as it was.
+            Some(mut result) => {
+                let state = TargetState { etag: None, last_modified: None, ..result.state };
+                result.state = marked(state);
+                learn::rows(target, result)
+            }
+            None => vec![Write::Target(target.key.clone(), marked(before.clone()))],
+        };
+        Learned { writes, events, findings: found.into_iter().collect(), quiet: false }
+    }
+}

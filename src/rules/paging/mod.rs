@@ -1,0 +1,191 @@
+//! Following the pages of a long list: (what was asked, what was answered, the trail so far) -> the next page, the end, or why this
+//! reading stays incomplete. Complete only on positive evidence of the end: an error, a page that comes again, an address that leads
+//! elsewhere or a bound that is met never look like one (A33). Must not know who asks, and for how many targets.
+//!
+//! * [`source`] reads a value of an answer · [`link`] reads `Link` headers · [`step`] is the decision
+
+#[cfg(test)]
+mod graph_tests;
+mod link;
+mod source;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use step::{End, Step, Unfinished};
+
+use crate::domain::item::Sighting;
+use crate::domain::page::{PageSize, PageSpec, PageStyle, Placing, Step as Unit, ValueSource};
+use crate::rules::address::{parameter, with_parameter};
+use crate::rules::extract::path::Path;
+use serde_json::Value;
+use source::Source;
+use std::collections::HashSet;
+
+/// A page specification with its expressions compiled.
+#[derive(Clone, Debug)]
+pub struct Pager {
+    spec: PageSpec,
+    style: Style,
+    total: Option<Source>,
+}
+
+/// As [`PageStyle`], compiled.
+#[derive(Clone, Debug)]
+enum Style {
+    Link,
+    NextUrl { next: Source },
+    Cursor { next: Source, placing: Placing, more: Option<Source> },
+    Numbered { param: String, first: u64, unit: Unit, total_pages: Option<Source>, next: Option<Source> },
+    Relay { page_info: Path, placing: Placing },
+}
+
+/// One request of a reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Below the base URL (`/tasks?page=2`), or whole and on its origin.
+    pub location: String,
+    /// Of a POST; else empty.
+    pub body: Vec<u8>,
+}
+
+/// One good page: an answer that was classified as data and had the items' list.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The request that it answers, after redirects.
+    pub asked: &'a Ask,
+    pub headers: &'a [(String, String)],
+    pub body: &'a Value,
+    /// Entries of the list, whether they are items or not.
+    pub rows: u64,
+    /// Those of them that an earlier page of this reading had too.
+    pub again: u64,
+    /// Over what was read of it: see [`digest`].
+    pub digest: [u8; 16],
+    pub bytes: u64,
+}
+
+/// What was met so far in one reading.
+#[derive(Clone, Debug, Default)]
+pub struct Trail {
+    pub pages: u32,
+    /// Pages of which the provider spoke last.
+    pub of: Option<u64>,
+    /// Each once.
+    rows: u64,
+    /// How many rows the provider last said that there are.
+    total: Option<u64>,
+    bytes: u64,
+    asked: HashSet<[u8; 16]>,
+    digests: HashSet<[u8; 16]>,
+}
+
+impl Pager {
+    /// Errors are sentences that name the key (`page.next`).
+    pub fn compile(spec: &PageSpec) -> Result<Pager, Vec<String>> {
+        let mut errors = Vec::new();
+        let total = optional("total", spec.total.as_ref(), &mut errors);
+        let style = compile_style(&spec.style, &mut errors);
+        match style {
+            Some(style) if errors.is_empty() => Ok(Pager { spec: spec.clone(), style, total }),
+            _ => Err(errors),
+        }
+    }
+
+    pub fn spec(&self) -> &PageSpec {
+        &self.spec
+    }
+
+    /// The first page of a question.
+    pub fn first(&self, question: &Ask) -> Ask {
+        let location = &question.location;
+        let sized = match &self.spec.size {
+            Some(PageSize { param: Some(param), rows }) => with_parameter(location, param, &rows.to_string()),
+            _ => location.clone(),
+        };
+        let location = match &self.style {
+            Style::Numbered { param, first, .. } => with_parameter(&sized, param, &first.to_string()),
+            _ => sized,
+        };
+        Ask { location, body: question.body.clone() }
+    }
+}
+
+fn compile_style(style: &PageStyle, errors: &mut Vec<String>) -> Option<Style> {
+    Some(match style {
+        PageStyle::Link => Style::Link,
+        PageStyle::NextUrl { next } => Style::NextUrl { next: compiled("next", next, errors)? },
+        PageStyle::Cursor { next, placing, more } => {
+            let (next, more) = (compiled("next", next, errors), optional("more", more.as_ref(), errors));
+            Style::Cursor { next: next?, placing: placing.clone(), more }
+        }
+        PageStyle::Numbered { param, first, step, ends } => Style::Numbered {
+            param: param.clone(),
+            first: *first,
+            unit: *step,
+            total_pages: optional("total_pages", ends.total_pages.as_ref(), errors),
+            next: optional("next", ends.next.as_ref(), errors),
+        },
+        PageStyle::Relay { page_info, placing } => {
+            let page_info = Path::parse(page_info).map_err(|why| errors.push(format!("page.page_info: {why}")));
+            Style::Relay { page_info: page_info.ok()?, placing: placing.clone() }
+        }
+    })
+}
+
+fn compiled(key: &str, source: &ValueSource, errors: &mut Vec<String>) -> Option<Source> {
+    Source::compile(source).map_err(|why| errors.push(format!("page.{key}: {why}"))).ok()
+}
+
+fn optional(key: &str, source: Option<&ValueSource>, errors: &mut Vec<String>) -> Option<Source> {
+    source.and_then(|source| compiled(key, source, errors))
+}
+
+/// The request with the token of the next page in its place. `None`: it has a body that has no such place.
+fn placed(asked: &Ask, placing: &Placing, token: &str) -> Option<Ask> {
+    let Ask { location, body } = asked;
+    let at = |location: String| Ask { location, body: body.clone() };
+    match placing {
+        Placing::Query(name) => Some(at(with_parameter(location, name, token))),
+        Placing::Variable(name) if body.is_empty() => {
+            let given = parameter(location, "variables").and_then(|text| serde_json::from_str(&text).ok());
+            let variables = with_variable(given, name, token)?;
+            Some(at(with_parameter(location, "variables", &variables.to_string())))
+        }
+        Placing::Variable(name) => {
+            let mut question: Value = serde_json::from_slice(body).ok()?;
+            let given = question.get_mut("variables").map(Value::take);
+            question.as_object_mut()?.insert("variables".to_owned(), with_variable(given, name, token)?);
+            Some(Ask { location: location.clone(), body: question.to_string().into_bytes() })
+        }
+    }
+}
+
+/// Variables that are not there are none; anything but an object is no place for one.
+fn with_variable(given: Option<Value>, name: &str, token: &str) -> Option<Value> {
+    let mut variables = match given {
+        None | Some(Value::Null) => serde_json::Map::new(),
+        Some(Value::Object(variables)) => variables,
+        Some(_) => return None,
+    };
+    variables.insert(name.to_owned(), Value::from(token));
+    Some(Value::Object(variables))
+}
+
+/// Over the keys and fingerprints of a page's items, in their order: two pages that say the same have one digest, whatever moves
+/// by itself in them.
+pub fn digest(seen: &[Sighting]) -> [u8; 16] {
+    let mut hash = blake3::Hasher::new();
+    for sighting in seen {
+        hash.update(&(sighting.key.len() as u64).to_le_bytes());
+        hash.update(sighting.key.as_bytes());
+        hash.update(&sighting.fingerprint);
+    }
+    short(&hash)
+}
+
+fn short(hash: &blake3::Hasher) -> [u8; 16] {
+    let mut short = [0; 16];
+    short.copy_from_slice(&hash.finalize().as_bytes()[..16]);
+    short
+}

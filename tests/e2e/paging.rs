@@ -1,0 +1,149 @@
+//! Lists that come page by page (DESIGN law 2, VENDORS A33, A34): every page is budgeted, and only a proven end removes anything.
+
+use crate::support::*;
+use serde_json::Value;
+
+/// One target `rows`, asked in `style` with these further keys of `page`.
+fn paged(provider: &PagedProvider, style: &str, path: &str, more: &str) -> Connection {
+    let body = format!(
+        "[[connection.target]]\nname = \"rows\"\nget = \"{path}\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\ntitle = \"$.name\"\n\
+         page = {{ style = \"{style}\"{more} }}\n"
+    );
+    let connection = Connection::plain("shop", &provider.base_url()).secret_in("SHOP_KEY").quiet().min_age("0s");
+    Connection { carrier: "header = \"Authorization\", scheme = \"Bearer\"".to_owned(), ..connection.body(&body) }
+}
+
+fn cursor(provider: &PagedProvider) -> Connection {
+    paged(provider, "cursor", "/cursor", ", next = \"$.cursor\", param = \"after\"")
+}
+
+async fn scanned(app: &TestApp, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    app.target_when("shop", "rows", what, |t| !t["scan"].is_null() && holds(t)).await
+}
+
+async fn is_whole(app: &TestApp, pages: u64, rows: u64) -> Value {
+    let target = scanned(app, "the list is complete", |t| t["scan"]["complete"] == true).await;
+    assert_eq!((&target["scan"]["pages"], &target["item_count"]), (&pages.into(), &rows.into()), "{target}");
+    target
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_style_reads_the_whole_list() {
+    for (style, path, more, pages) in [
+        ("link", "/link", ", size = 3, size_param = \"size\"", 3),
+        ("next-url", "/next-url", ", next = \"$.next\"", 3),
+        ("cursor", "/cursor", ", next = \"$.cursor\", param = \"after\"", 3),
+        ("page-number", "/number", ", param = \"page\", total_pages = \"$.pages\"", 3),
+        ("page-number", "/number", ", param = \"page\", size = 3, size_param = \"size\", short_page = true", 3),
+        ("offset", "/offset", ", param = \"offset\", total = \"$.total\"", 3),
+        ("until-empty", "/empty", ", param = \"page\", first = 0", 4),
+        ("relay", "/relay?query=q", ", page_info = \"$.data.pageInfo\", variable = \"after\"", 3),
+    ] {
+        let provider = PagedProvider::of(8, 3).await;
+        let app = TestApp::start(Config::new().with(paged(&provider, style, path, more))).await;
+        let target = is_whole(&app, pages, 8).await;
+        assert_eq!(target["stale"], Value::Null, "{style}: {target}");
+        assert_eq!(provider.count() as u64, pages, "{style}: {:?}", provider.seen());
+        assert_eq!(app.ledger("shop").await.len() as u64, pages, "{style}: a page without a charge");
+        assert_eq!(app.connection("shop").await["forecast"]["requests_per_day"], 1440 * pages, "{style}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a33_a_page_that_fails_removes_nothing() {
+    let provider = PagedProvider::of(6, 2).await;
+    let app = TestApp::start(Config::new().with(cursor(&provider))).await;
+    let before = is_whole(&app, 3, 6).await;
+
+    // Page 1 is good and says something new, page 2 is refused, page 3 never comes.
+    provider.has([1, 7, 3, 4, 5, 6]);
+    provider.refuses(&[1]);
+    let reply = app.operator().refreshes("shop", "rows").await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let target = scanned(&app, "the reading is a part", |t| t["scan"]["complete"] == false).await;
+    assert_eq!(target["scan"]["pages"], 1, "{target}");
+    assert_eq!(target["scan"]["reason"], "rate limited (429)", "{target}");
+    assert_eq!(target["scan"]["usual_pages"], 3, "{target}");
+    assert_eq!(target["item_count"], 7, "seen rows are there, none is gone: {target}");
+    assert!(target["items"].as_array().is_some_and(|all| all.iter().all(|i| i["removed_at"].is_null())), "{target}");
+    assert_eq!(target["as_of"], before["as_of"], "a part makes nothing newer");
+    assert_eq!(target["stale"]["reason"], "incomplete, 1 of ? pages: rate limited (429)", "{target}");
+    assert_eq!(app.connection("shop").await["hold"]["reason"], "rate_limited");
+    let page = app.page("shop", "rows").await;
+    assert!(page.contains("Incomplete: 1 of ? pages, because rate limited (429)."), "{page}");
+    assert!(page.contains("about 3 requests, one for each page"), "{page}");
+
+    // Once it answers again, the reading goes on where it stood: two requests, and then row 2 is really gone.
+    provider.refuses(&[]);
+    app.connection_when("shop", "the hold is over", |c| c["hold"].is_null()).await;
+    let asked = provider.count();
+    assert_eq!(app.operator().refreshes("shop", "rows").await.status, 200);
+    let target = scanned(&app, "the reading is whole", |t| t["scan"]["complete"] == true).await;
+    assert_eq!((&target["item_count"], provider.count() - asked), (&6.into(), 2), "{:?}", provider.seen());
+    let removed: Vec<&Value> =
+        target["items"].as_array().expect("items").iter().filter(|i| !i["removed_at"].is_null()).collect();
+    assert_eq!(removed.len(), 1, "{target}");
+    assert_eq!(removed[0]["key"], "2");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a34_every_page_of_a_chain_passes_the_limiter() {
+    let provider = PagedProvider::of(24, 2).await.limited(4, secs(3));
+    let limit = "name = \"short\"\nrequests = 4\nwindow = \"3s\"\nkind = \"rolling\"";
+    let chain = paged(&provider, "next-url", "/next-url", ", next = \"$.next\"").limit_text(limit);
+    let app = TestApp::start(Config::new().with(chain)).await;
+    let target = is_whole(&app, 12, 24).await;
+    provider.was_never_over();
+    assert_eq!(provider.count(), 12, "{:?}", provider.seen());
+    assert!(target["stale"].is_null(), "{target}");
+    let connection = app.connection("shop").await;
+    assert_eq!(connection["forecast"]["requests_per_day"], 12 * 1440, "{connection}");
+    let said = app.larder_here(&["check"]).await.expect(0);
+    assert!(said.stdout.contains("shop/rows: planned with 12 pages, as in the last complete reading."), "{said:?}");
+
+    // A refresh by hand is told what it takes, and spends no more than there is.
+    assert_eq!(target["refresh"]["requests"], 12, "{target}");
+    app.operator().refreshes("shop", "rows").await;
+    provider.was_never_over();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn circles_and_foreign_hosts_end_as_incomplete() {
+    let provider = PagedProvider::of(6, 2).await;
+    provider.leads_back_at(1);
+    let app = TestApp::start(Config::new().with(cursor(&provider))).await;
+    let target = scanned(&app, "the circle is noticed", |t| t["scan"]["complete"] == false).await;
+    assert_eq!(target["scan"]["reason"], "a page says the same as one before it", "{target}");
+    assert_eq!((provider.count(), &target["as_of"]), (3, &Value::Null), "{target}");
+    assert_eq!(target["item_count"], 4, "what was seen is there: {target}");
+
+    let stranger = PagedProvider::of(1, 1).await;
+    let provider = PagedProvider::of(6, 2).await;
+    provider.leads_to(&format!("http://{}", stranger.address));
+    let connection = paged(&provider, "link", "/link", "");
+    let app = TestApp::start(Config::new().with(connection)).await;
+    let target = scanned(&app, "the way out is refused", |t| t["scan"]["complete"] == false).await;
+    let reason = target["scan"]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("another origin (127.0.0.1)"), "{reason}");
+    assert_eq!((provider.count(), stranger.count()), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_between_two_pages_publishes_nothing_and_loses_nothing() {
+    let provider = PagedProvider::of(6, 2).await.limited(4, secs(4));
+    let limit = "name = \"short\"\nrequests = 4\nwindow = \"4s\"\nkind = \"rolling\"";
+    let mut app = TestApp::start(Config::new().with(cursor(&provider).limit_text(limit))).await;
+    let before = is_whole(&app, 3, 6).await;
+
+    // One request is left in the window: page 1 of the refresh, and then the budget says no.
+    provider.has([6, 5, 4]);
+    let refresh = app.operator();
+    let _ = tokio::time::timeout(Duration::from_millis(700), refresh.refreshes("shop", "rows")).await;
+    app.crash().await;
+    let after = app.target("shop", "rows").await;
+    assert_eq!((&after["item_count"], &after["as_of"]), (&before["item_count"], &before["as_of"]), "{after}");
+    assert_eq!(after["scan"]["usual_pages"], 3, "the plan knows it after a restart: {after}");
+    let connection = app.connection("shop").await;
+    assert_eq!(connection["forecast"]["requests_per_day"], 3 * 1440, "{connection}");
+    provider.was_never_over();
+}

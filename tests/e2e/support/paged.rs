@@ -1,0 +1,177 @@
+//! A fake provider of one long list, handed out page by page in every style. It keeps its own truth of the quota.
+
+use super::quota::{CountedBy, Quota};
+use super::wire::{header_lines, http, json, percent_decoded, read_request};
+use serde_json::{Value, json as value};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+
+struct Inner {
+    rows: Vec<u64>,
+    size: usize,
+    quota: Option<Quota>,
+    /// Pages, from 0, that are refused with 429.
+    refused: Vec<usize>,
+    /// The page, from 0, that names a next one although it is the first again.
+    leads_back: Option<usize>,
+    elsewhere: Option<String>,
+    seen: Vec<(Instant, String)>,
+}
+
+/// Dropping it closes the door.
+pub struct PagedProvider {
+    pub address: SocketAddr,
+    inner: Arc<Mutex<Inner>>,
+    door: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for PagedProvider {
+    fn drop(&mut self) {
+        self.door.abort();
+    }
+}
+
+impl PagedProvider {
+    /// `rows` rows, numbered from 1, `size` on a page.
+    pub async fn of(rows: u64, size: usize) -> PagedProvider {
+        let inner = Inner {
+            rows: (1..=rows).collect(),
+            size,
+            quota: None,
+            refused: Vec::new(),
+            leads_back: None,
+            elsewhere: None,
+            seen: Vec::new(),
+        };
+        let inner = Arc::new(Mutex::new(inner));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let shared = Arc::clone(&inner);
+        let door = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(serve(socket, Arc::clone(&shared), address));
+            }
+        });
+        PagedProvider { address, inner, door }
+    }
+
+    pub fn limited(self, amount: usize, window: Duration) -> PagedProvider {
+        self.lock().quota = Some(Quota::new(amount, window, CountedBy::Key));
+        self
+    }
+
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no test panics while it holds the provider")
+    }
+    pub fn has(&self, rows: impl IntoIterator<Item = u64>) {
+        self.lock().rows = rows.into_iter().collect();
+    }
+    pub fn refuses(&self, pages: &[usize]) {
+        self.lock().refused = pages.to_vec();
+    }
+    pub fn leads_back_at(&self, page: usize) {
+        self.lock().leads_back = Some(page);
+    }
+    /// Next addresses stand at this origin.
+    pub fn leads_to(&self, origin: &str) {
+        self.lock().elsewhere = Some(origin.to_owned());
+    }
+    /// Request lines, in the order of their arrival.
+    pub fn seen(&self) -> Vec<String> {
+        self.lock().seen.iter().map(|(_, line)| line.clone()).collect()
+    }
+    pub fn count(&self) -> usize {
+        self.lock().seen.len()
+    }
+
+    #[track_caller]
+    pub fn was_never_over(&self) {
+        let inner = self.lock();
+        let quota = inner.quota.as_ref().expect("a provider with a quota");
+        assert!(quota.is_within(), "over the limit: {:#?}", quota.violations());
+    }
+}
+
+async fn serve(mut socket: TcpStream, inner: Arc<Mutex<Inner>>, address: SocketAddr) {
+    let Some(head) = read_request(&mut socket).await else { return };
+    let Some(location) = head.lines().next().and_then(|l| l.split(' ').nth(1)).map(str::to_owned) else { return };
+    let headers: BTreeMap<String, String> = header_lines(&head).collect();
+    let answer = inner.lock().map(|mut inner| inner.answer(&location, &headers, address)).unwrap_or_default();
+    let _ = socket.write_all(&answer).await;
+    let _ = socket.shutdown().await;
+}
+
+impl Inner {
+    fn answer(&mut self, location: &str, headers: &BTreeMap<String, String>, address: SocketAddr) -> Vec<u8> {
+        let at = Instant::now();
+        self.seen.push((at, location.to_owned()));
+        let (path, query) = location.split_once('?').unwrap_or((location, ""));
+        let parameters: BTreeMap<String, String> = query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(name, value)| (name.to_owned(), percent_decoded(&value.replace('+', " "))))
+            .collect();
+        let key = headers.get("authorization").cloned().unwrap_or_default();
+        if self.quota.as_mut().is_some_and(|quota| !quota.arrives(&key, path, at)) {
+            return http(429, &[("retry-after", "7")], b"Too Many Requests");
+        }
+        let style = path.trim_start_matches("/v1/");
+        let size = parameters.get("size").and_then(|n| n.parse().ok()).unwrap_or(self.size).min(self.size);
+        let from = from(style, &parameters, size);
+        let page = from / size.max(1);
+        if self.refused.contains(&page) {
+            return http(429, &[("retry-after", "7")], b"Too Many Requests");
+        }
+        let rows: Vec<Value> =
+            self.rows.iter().skip(from).take(size).map(|id| value!({"id": id, "name": format!("row {id}")})).collect();
+        let next = (from + size < self.rows.len()).then_some(from + size);
+        let next = if self.leads_back == Some(page) { Some(0) } else { next };
+        let origin = self.elsewhere.clone().unwrap_or_else(|| format!("http://{address}"));
+        page_of(style, (&origin, path), Value::from(rows), (next, self.rows.len(), size))
+    }
+}
+
+/// Where the page begins.
+fn from(style: &str, parameters: &BTreeMap<String, String>, size: usize) -> usize {
+    let number = |name: &str| parameters.get(name).and_then(|n| n.parse::<usize>().ok());
+    match style {
+        "number" => number("page").unwrap_or(1).saturating_sub(1) * size,
+        "empty" => number("page").unwrap_or(0) * size,
+        "offset" => number("offset").unwrap_or(0),
+        "relay" => {
+            let variables = parameters.get("variables").and_then(|v| serde_json::from_str::<Value>(v).ok());
+            let after = variables.and_then(|v| v["after"].as_str().and_then(|a| a.strip_prefix("at ")?.parse().ok()));
+            after.unwrap_or(0)
+        }
+        _ => parameters.get("after").and_then(|a| a.strip_prefix("at ")?.parse().ok()).unwrap_or(0),
+    }
+}
+
+fn page_of(
+    style: &str,
+    (origin, path): (&str, &str),
+    rows: Value,
+    (next, all, size): (Option<usize>, usize, usize),
+) -> Vec<u8> {
+    let address = |at: usize| format!("{origin}{path}?after=at%20{at}&size={size}");
+    let token = next.map(|at| format!("at {at}"));
+    let body = match style {
+        "next-url" => value!({"rows": rows, "next": next.map(address)}),
+        "cursor" => value!({"rows": rows, "cursor": token.clone().unwrap_or_default()}),
+        "number" => value!({"rows": rows, "pages": all.div_ceil(size)}),
+        "offset" => value!({"rows": rows, "total": all}),
+        "relay" => value!({"rows": rows, "data": {"pageInfo": {"hasNextPage": token.is_some(), "endCursor": token}}}),
+        _ => value!({ "rows": rows }),
+    };
+    let link = next.map(|at| format!("<{}>; rel=\"next\", <{}>; rel=\"first\"", address(at), address(0)));
+    let link: Vec<(&str, &str)> = link.iter().filter(|_| style == "link").map(|l| ("link", l.as_str())).collect();
+    json(200, &link, &body.to_string())
+}
