@@ -60,16 +60,17 @@ impl House {
         let mut process = Process::start(BINARY, &["serve", "--config", "larder.toml"], self.folder.path());
         until(|| {
             process.assert_alive(self.folder.path());
-            first_answer(self.address)
+            answers(self.address, "/livez")
         });
         (process, began.elapsed())
     }
 }
 
-fn first_answer(address: SocketAddr) -> Option<()> {
+/// `200` from a path that needs no token.
+fn answers(address: SocketAddr, path: &str) -> Option<()> {
     use std::io::{Read, Write};
     let mut socket = std::net::TcpStream::connect(address).ok()?;
-    write!(socket, "GET /livez HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
     let mut answer = String::new();
     socket.read_to_string(&mut answer).ok()?;
     answer.starts_with("HTTP/1.1 200").then_some(())
@@ -78,6 +79,8 @@ fn first_answer(address: SocketAddr) -> Option<()> {
 fn starts(house: &House, end: fn(Process)) -> Duration {
     let took = (0..STARTS).map(|_| {
         let (process, took) = house.serve();
+        // Ended while it runs: before that a kill finds the file as it was closed.
+        until(|| answers(house.address, "/readyz"));
         end(process);
         took
     });
