@@ -18,13 +18,14 @@ use crate::rules::json::{self, Flaw};
 use recipe::Rule;
 use serde_json::Value;
 use std::borrow::Cow;
+use waits::Waits;
 use words::Words;
 
 /// Rules of a connection, compiled once.
 #[derive(Debug)]
 pub struct Classifier {
     rules: Vec<Rule>,
-    waits: WaitSpec,
+    waits: Waits,
     salvage: Salvage,
 }
 
@@ -87,10 +88,12 @@ impl Classifier {
     pub fn compile(rules: &[RuleSpec], waits: &WaitSpec) -> Result<Classifier, Vec<String>> {
         let mut errors = Vec::new();
         let rules = rules.iter().filter_map(|spec| Rule::compile(spec).map_err(|e| errors.extend(e)).ok()).collect();
-        if !errors.is_empty() {
-            return Err(errors);
+        match Waits::compile(waits) {
+            Ok(waits) if errors.is_empty() => return Ok(Classifier { rules, waits, salvage: Salvage::Nothing }),
+            Ok(_) => {}
+            Err(wrong) => errors.extend(wrong),
         }
-        Ok(Classifier { rules, waits: waits.clone(), salvage: Salvage::Nothing })
+        Err(errors)
     }
 
     /// The same, for a provider whose JSON is not quite JSON.
@@ -112,7 +115,7 @@ impl Classifier {
         let said = if outcome.is_good() { None } else { self.said(&reading) };
         let wait = match outcome {
             Outcome::Limited | Outcome::Unpaid | Outcome::Overloaded | Outcome::NotReady => {
-                waits::hint(answer, &self.waits, now_wall)
+                self.waits.hint(&reading, now_wall)
             }
             _ => None,
         };
