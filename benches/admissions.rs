@@ -61,6 +61,7 @@ async fn one(store: &Store, life: Life) {
             writes: Vec::new(),
             events: Vec::new(),
             findings: Vec::new(),
+            learned: Vec::new(),
             lane: Lane::Lazy,
         };
         store.commit(commit).await.expect("a commit");

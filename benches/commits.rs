@@ -113,7 +113,10 @@ async fn settle(store: &Store, extractor: &Extractor, key: &TargetKey, id: Charg
         true => (vec![shared::changed(key, at)], Lane::Durable),
         false => (Vec::new(), Lane::Lazy),
     };
-    store.commit(Commit { resolve, hold: None, writes, events, findings: Vec::new(), lane }).await.expect("a commit");
+    store
+        .commit(Commit { resolve, hold: None, writes, events, findings: Vec::new(), learned: Vec::new(), lane })
+        .await
+        .expect("a commit");
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -164,6 +167,7 @@ fn connection_spec() -> ConnectionSpec {
         carrier: Carrier::None,
         conditional: Conditional::default(),
         limits: vec![wide_limit()],
+        quotas: Vec::new(),
         poll: PollSpec { enabled: true, interval: Interval::Every(Span::from_secs(86_400)) },
         targets: vec![spec()],
         commands: Vec::new(),

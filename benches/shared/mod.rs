@@ -106,7 +106,15 @@ pub async fn fill(store: &Store, targets: usize, each: usize) {
         let mut writes = vec![Write::Target(key.clone(), state)];
         writes.extend((0..each).map(|n| Write::Item(key.clone(), item(n, 0, at))));
         let events = vec![changed(&key, at)];
-        let commit = Commit { resolve: None, hold: None, writes, events, findings: Vec::new(), lane: Lane::Durable };
+        let commit = Commit {
+            resolve: None,
+            hold: None,
+            writes,
+            events,
+            findings: Vec::new(),
+            learned: Vec::new(),
+            lane: Lane::Durable,
+        };
         store.commit(commit).await.expect("a commit");
     }
 }

@@ -125,8 +125,15 @@ async fn revoke_in(store: &Store, id: u64, now: Stamp) -> Result<(), Failure> {
     }
     token.revoked_at = Some(now);
     let writes = vec![Write::Token(token.clone())];
-    let commit =
-        Commit { resolve: None, hold: None, writes, events: Vec::new(), findings: Vec::new(), lane: Lane::Durable };
+    let commit = Commit {
+        resolve: None,
+        hold: None,
+        writes,
+        events: Vec::new(),
+        findings: Vec::new(),
+        learned: Vec::new(),
+        lane: Lane::Durable,
+    };
     store.commit(commit).await.map_err(failed).map(|_| ())
 }
 

@@ -5,19 +5,21 @@ use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::{self, CommandDraft};
 use super::section::Section;
 use super::waits::{self, WaitsDraft};
-use super::{limits, targets, words};
+use super::{limits, quotas, targets, words};
 use crate::domain::limit::Limit;
+use crate::domain::quota::QuotaSpec;
 use crate::domain::spec::{Carrier, Conditional, Interval, RuleSpec, Salvage, SecretSource, TargetSpec};
 use crate::domain::time::Span;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-pub(super) const SHARED: [&str; 19] = [
+pub(super) const SHARED: [&str; 20] = [
     "provider",
     "base_url",
     "credential",
     "conditional",
     "limit",
+    "quota",
     "poll",
     "target",
     "command",
@@ -54,6 +56,7 @@ pub(super) struct Draft {
     pub credential: CredentialDraft,
     pub conditional: Slot<Conditional>,
     pub limits: Vec<Placed<Option<Limit>>>,
+    pub quotas: Vec<Placed<Option<QuotaSpec>>>,
     pub poll_enabled: Slot<bool>,
     pub interval: Slot<Interval>,
     pub targets: Vec<Placed<Option<TargetSpec>>>,
@@ -107,6 +110,7 @@ impl Draft {
             credential: read_credential(section, origin, folder, p),
             conditional: section.parsed("conditional", p, conditional),
             limits: limits::read(section, p),
+            quotas: quotas::read(section, p),
             poll_enabled,
             interval,
             targets: targets::read(section, patterns, p),
@@ -138,6 +142,7 @@ impl Draft {
             },
             conditional: self.conditional.or(recipe.conditional),
             limits: overlay(self.limits, recipe.limits, |limit| limit.name.clone()),
+            quotas: overlay(self.quotas, recipe.quotas, |quota| quota.limit.clone()),
             poll_enabled: self.poll_enabled.or(recipe.poll_enabled),
             interval: self.interval.or(recipe.interval),
             targets: overlay(self.targets, recipe.targets, |target| target.name.0.clone()),

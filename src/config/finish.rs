@@ -5,7 +5,7 @@ use super::draft::{CredentialDraft, Draft};
 use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::CommandDraft;
 use super::waits::WaitsDraft;
-use super::{Expressions, limits};
+use super::{Expressions, limits, quotas};
 use crate::domain::ids::{Caller, ConnectionKey};
 use crate::domain::send::SendSpec;
 use crate::domain::spec::{
@@ -34,6 +34,7 @@ pub(super) fn finish(
     let (secret, carrier) = finish_credential(&draft.credential, p);
     let network = finish_network(&draft);
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
+    let quotas = quotas::finish(draft.quotas, &limits, p);
     let (target_places, targets) = finish_list(draft.targets, |target| target.name.0.clone(), p);
     let (command_places, commands) = finish_list(draft.commands, |command| command.spec.name.clone(), p);
     let (rule_places, rules) = finish_list(draft.rules, |rule| rule.name.clone(), p);
@@ -52,6 +53,7 @@ pub(super) fn finish(
         carrier,
         conditional: draft.conditional.unwrap_or_default(),
         limits,
+        quotas,
         poll: PollSpec { enabled: draft.poll_enabled.unwrap_or(true), interval },
         targets,
         commands: commands.into_iter().map(|command| command.spec).collect(),

@@ -10,6 +10,7 @@ mod finish;
 mod limits;
 mod pages;
 mod place;
+mod quotas;
 mod recipe;
 mod rules;
 mod section;

@@ -10,6 +10,7 @@ pub mod job;
 pub mod limit;
 pub mod outcome;
 pub mod page;
+pub mod quota;
 pub mod reply;
 pub mod send;
 pub mod spec;

@@ -4,6 +4,7 @@ use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
 use super::outcome::{Outcome, Reach};
 use super::page::PageSpec;
+use super::quota::QuotaSpec;
 use super::send::SendSpec;
 use super::time::Span;
 use super::wait::WaitSource;
@@ -66,6 +67,8 @@ pub struct ConnectionSpec {
     pub carrier: Carrier,
     pub conditional: Conditional,
     pub limits: Vec<Limit>,
+    /// Where the provider states its own count, beside the general headers.
+    pub quotas: Vec<QuotaSpec>,
     pub poll: PollSpec,
     pub targets: Vec<TargetSpec>,
     pub commands: Vec<CommandSpec>,

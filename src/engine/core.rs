@@ -17,12 +17,13 @@ use crate::rules::extract::Extractor;
 use crate::rules::hold::back;
 use crate::rules::paging::Pager;
 use crate::rules::plan::Demand;
+use crate::rules::quota::Reader;
 use crate::rules::{plan, schedule};
 use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -67,6 +68,10 @@ pub struct Conn {
     pub in_use: Vec<Endpoint>,
     /// Key of everything that is spread by name (A41).
     pub installation: [u8; 32],
+    /// The same with the amounts that the provider keeps to.
+    pub in_force: RwLock<Arc<Vec<Limit>>>,
+    /// Reads what the provider says of its own count.
+    pub quota: Reader,
     /// The master copy of the durable state. Held across the commits that write it, so that they keep their order.
     pub state: tokio::sync::Mutex<ConnectionState>,
     /// Rung when something changed that the poller should look at.
@@ -161,7 +166,12 @@ impl Core {
             HoldChange::Lift(_) => true,
         };
         let lifted = commit.hold.as_ref().filter(|(_, changes)| changes.iter().any(lets_go)).map(|(c, _)| *c);
+        let taught: Vec<CredentialId> = commit.learned.iter().map(|(credential, _)| *credential).collect();
         let events = self.store.commit(commit).await?;
+        for conn in self.connections.values().filter(|c| taught.contains(&c.credential)) {
+            let limits = Arc::new(self.store.limits_in_force(conn.credential));
+            *conn.in_force.write().unwrap_or_else(PoisonError::into_inner) = limits;
+        }
         for credential in resolved.into_iter().chain(lifted) {
             if let Some(turns) = self.turns.get(&credential) {
                 turns.ring();
@@ -257,7 +267,11 @@ impl Conn {
     }
 
     fn sustainable(&self) -> Option<Span> {
-        plan::plan(&self.limits, &self.demands(), None).shortest_interval
+        plan::plan(&self.in_force(), &self.demands(), None).shortest_interval
+    }
+
+    pub fn in_force(&self) -> Arc<Vec<Limit>> {
+        Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What one round of everybody who spends from this budget takes.

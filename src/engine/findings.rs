@@ -3,9 +3,12 @@
 use super::core::{Conn, Core, Target};
 use super::words::clock_time;
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
+use crate::domain::limit::Limit;
 use crate::domain::page::Scan;
+use crate::domain::quota::LimitKey;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Stamp};
+use crate::rules::learn::{Amount, Lesson, Others};
 use crate::store::StoreError;
 
 /// Open findings that one page, answer or clean-up looks at.
@@ -73,6 +76,97 @@ pub fn scan_is_whole(target: &Target, before: &TargetState, at: Stamp) -> Option
 
 fn scan_of(target: &Target) -> Matter {
     Matter { kind: FindingKind::ScanIncomplete, ..emptiness(target) }
+}
+
+/// Others who spend on the credential, or their absence.
+pub fn others(core: &Core, conn: &Conn, lesson: &Lesson, at: Stamp) -> Vec<FindingChange> {
+    let learned = &lesson.learned;
+    let limit = &learned.about.limit;
+    match lesson.others {
+        Others::Unknown | Others::None => Vec::new(),
+        Others::Gone => {
+            let because = format!("{} has not counted anything but our own requests for a while.", conn.spec.provider);
+            settled(core, conn, FindingKind::ForeignSpending, &learned.about, at, &because)
+        }
+        Others::Spend { at_least, of } => vec![FindingChange::Seen(Seen {
+            about: matter(conn, FindingKind::ForeignSpending, &learned.about),
+            credential: Some(conn.credential),
+            at,
+            sentence: format!(
+                "Somebody else spends on the credential of {}: at least {at_least} of the {of} of limit \"{limit}\" were \
+                 not ours, and our own share is smaller by that.",
+                conn.spec.provider
+            ),
+            detail: Some(format!(
+                "By the count that the provider states ({}). Give Larder a credential of its own, or stop the other.",
+                learned.source
+            )),
+        })],
+    }
+}
+
+/// A limit that is not what is declared.
+pub fn amount(core: &Core, conn: &Conn, limit: &Limit, lesson: &Lesson, at: Stamp) -> Vec<FindingChange> {
+    let (about, provider, name, declared) = (&lesson.learned.about, &conn.spec.provider, &limit.name, limit.amount);
+    let settle =
+        |kind| settled(core, conn, kind, about, at, &format!("{provider} states the declared {declared} again."));
+    let seen = |kind, sentence, detail| {
+        let (about, credential) = (matter(conn, kind, about), Some(conn.credential));
+        FindingChange::Seen(Seen { about, credential, at, sentence, detail: Some(detail) })
+    };
+    match lesson.amount {
+        Amount::Unknown => Vec::new(),
+        Amount::AsDeclared => [settle(FindingKind::LowerLimit), settle(FindingKind::HigherLimitOffered)].concat(),
+        Amount::Lower(lower) => {
+            let sentence = format!(
+                "{provider} keeps to {lower} of limit \"{name}\", where {declared} are declared; we keep to {lower} too."
+            );
+            let detail = format!(
+                "It says so in {}. The declared {declared} are in force again once it says so.",
+                lesson.learned.source
+            );
+            let mut all = vec![seen(FindingKind::LowerLimit, sentence, detail)];
+            all.extend(settle(FindingKind::HigherLimitOffered));
+            all
+        }
+        Amount::Higher(higher) => {
+            let sentence = format!(
+                "{provider} offers {higher} of limit \"{name}\", where {declared} are declared; {declared} stay in force."
+            );
+            let detail = format!(
+                "To take it, write `requests = {higher}` under the [[connection.limit]] with name = \"{name}\" in larder.toml."
+            );
+            let mut all = vec![seen(FindingKind::HigherLimitOffered, sentence, detail)];
+            all.extend(settle(FindingKind::LowerLimit));
+            all
+        }
+    }
+}
+
+fn matter(conn: &Conn, kind: FindingKind, about: &LimitKey) -> Matter {
+    let subject = match &about.endpoint {
+        Some(endpoint) => format!("{} {endpoint}", about.limit),
+        None => about.limit.clone(),
+    };
+    Matter { connection: conn.spec.key.clone(), target: None, kind, subject }
+}
+
+/// For every connection of the credential: whichever saw it, it is over for all.
+fn settled(
+    core: &Core,
+    conn: &Conn,
+    kind: FindingKind,
+    about: &LimitKey,
+    at: Stamp,
+    because: &str,
+) -> Vec<FindingChange> {
+    let sharing = core.connections.values().filter(|c| c.credential == conn.credential);
+    let change = |c: &std::sync::Arc<Conn>| FindingChange::Settled {
+        about: matter(c, kind, about),
+        at,
+        because: because.to_owned(),
+    };
+    sharing.map(change).collect()
 }
 
 /// Findings of connections and targets that are not in the configuration any more: nothing will ever settle them.

@@ -125,6 +125,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     };
     let reply = std::mem::replace(&mut exchanged.reply, super::fetch::learn::placeholder());
     let (reply, mut verdict, body) = classify(core, conn, reply, false);
+    exchanged.claims = super::fetch::lessons::claims(core, conn, &exchanged, &reply, body.as_ref());
     exchanged.cost = body.as_ref().and_then(|body| cost_from(command)?.read(body));
     verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
     let mut state = conn.state.lock().await;
@@ -141,6 +142,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
         writes: vec![Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())],
         events,
         findings: after.findings,
+        learned: after.learned,
         lane: Lane::Durable,
     };
     match core.commit(commit).await {
@@ -295,6 +297,7 @@ async fn update(core: &Core, job: Job) -> Job {
         writes: vec![Write::Job(job.clone())],
         events: vec![event],
         findings: Vec::new(),
+        learned: Vec::new(),
         lane: Lane::Durable,
     };
     match core.commit(commit).await {

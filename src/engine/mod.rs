@@ -30,13 +30,14 @@ use crate::rules::asking::CostFrom;
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
 use crate::rules::paging::Pager;
+use crate::rules::quota::Reader;
 use crate::rules::schedule;
 use crate::store::{Commit, Lane, Opening, Store, Write};
 use crate::upstream::Door;
 use core::{Conn, Core, Pages, Seams, Sharer, Target};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, RwLock};
 
 /// Requests in flight get this long at a stop.
 const STOP_PATIENCE: Span = Span::from_secs(5);
@@ -154,6 +155,8 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
             in_use: budget_targets.iter().map(|t| t.spec.endpoint()).collect(),
             installation: parts.opening.installation,
             budget_targets,
+            in_force: RwLock::new(Arc::new(parts.store.limits_in_force(credential))),
+            quota: Reader::compile(&spec.quotas).map_err(|e| e.join("; "))?,
             limits,
             state: tokio::sync::Mutex::new(state),
             wake: tokio::sync::Notify::new(),
@@ -253,7 +256,7 @@ async fn announce(core: &Arc<Core>, mut writes: Vec<Write>) -> Result<(), String
 }
 
 fn commit(writes: Vec<Write>, events: Vec<NewEvent>) -> Commit {
-    Commit { resolve: None, hold: None, writes, events, findings: Vec::new(), lane: Lane::Durable }
+    Commit { resolve: None, hold: None, writes, events, findings: Vec::new(), learned: Vec::new(), lane: Lane::Durable }
 }
 
 /// Charges that a crash left without an answer: counted as spent, and in flight until their deadline; then written down as lost.

@@ -161,6 +161,7 @@ impl Appliance {
             writes: vec![Write::Connection(key.clone(), next.clone())],
             events: vec![event],
             findings: Vec::new(),
+            learned: Vec::new(),
             lane: Lane::Durable,
         };
         let events = self.core.store.commit(commit).await?;
@@ -211,6 +212,7 @@ impl Appliance {
             writes: vec![Write::Token(TokenRecord { revoked_at, ..token })],
             events: Vec::new(),
             findings: Vec::new(),
+            learned: Vec::new(),
             lane: Lane::Durable,
         };
         self.core.store.commit(commit).await?;

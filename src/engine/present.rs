@@ -117,7 +117,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     let own = freshness::state(&snapshot.facts(conn, None));
     // The worst target speaks for the connection; one that was never asked only where all are such.
     let state = words.iter().copied().filter(|w| *w != State::Never).min().or(words.first().copied()).unwrap_or(own);
-    let plan = plan::plan(&conn.limits, &conn.demands(), Some(snapshot.interval));
+    let plan = plan::plan(&conn.in_force(), &conn.demands(), Some(snapshot.interval));
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),
@@ -199,8 +199,10 @@ fn budget(s: &Snapshot, usage: &Usage) -> BudgetView {
         endpoint: usage.endpoint.as_ref().map(|e| e.to_string()),
         kind: usage.limit.kind.word(),
         requests: usage.limit.amount,
+        declared: usage.declared,
         window_seconds: usage.limit.kind.nominal_window().map(|w| w.as_secs_ceil()),
         used: usage.used,
+        foreign: usage.foreign,
         remaining: usage.remaining(),
         kept: usage.kept,
         next_free_at: usage.next_free_at.map(|at| s.steady(at)),

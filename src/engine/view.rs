@@ -124,10 +124,14 @@ pub struct BudgetView {
     pub limit: String,
     pub endpoint: Option<String>,
     pub kind: &'static str,
+    /// In force: what is declared, or the lower amount that the provider keeps to.
     pub requests: u64,
+    pub declared: u64,
     /// Nominal; absent for concurrent.
     pub window_seconds: Option<u64>,
     pub used: u64,
+    /// Units that others have taken, by the provider's own count.
+    pub foreign: u64,
     pub remaining: u64,
     /// Units that only their caller may take and that are still there.
     pub kept: u64,

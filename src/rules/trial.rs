@@ -99,6 +99,8 @@ fn usage(spec: &ConnectionSpec) -> Vec<Usage> {
         endpoint: None,
         used: 1,
         used_by: BTreeMap::new(),
+        declared: limit.amount,
+        foreign: 0,
         kept: limit.kept(),
         next_free_at: None,
         resets_at: None,

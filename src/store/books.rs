@@ -11,6 +11,7 @@ use crate::domain::connection::{Hold, HoldChange};
 use crate::domain::ids::{ChargeId, CredentialId};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
+use crate::domain::quota::{Learned, LimitKey};
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::budget::Ledger;
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ const LOOK_BACK: Span = Span::from_secs(48 * 3600);
 pub(super) struct Account {
     pub limits: Vec<Limit>,
     pub ledger: Ledger,
+    pub learned: BTreeMap<LimitKey, Learned>,
     /// The newest moment at which it was asked or installed.
     pub latest: Now,
 }

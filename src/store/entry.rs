@@ -13,6 +13,7 @@ use crate::domain::event::Event;
 use crate::domain::finding::Finding;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::quota::Learned;
 use crate::domain::target::TargetState;
 
 /// What a row says.
@@ -29,6 +30,7 @@ pub(super) enum Entry {
     Event(Event),
     Token(TokenRecord),
     Finding(Finding),
+    Learned(Learned),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -57,6 +59,7 @@ impl Entry {
             Table::Tokens => Entry::Token(records::token_of(numbered(key)?, value)?),
             Table::Findings => Entry::Finding(records::finding_of(numbered(key)?, value)?),
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
+            Table::Learned => Entry::Learned(records::learned_of(value)?),
         })
     }
 }

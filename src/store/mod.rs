@@ -15,6 +15,7 @@ mod entry;
 mod files;
 mod findings;
 mod header;
+mod lessons;
 mod line;
 mod migrate;
 mod open;
@@ -50,6 +51,7 @@ use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::limit::Limit;
+use crate::domain::quota::Learned;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::{Permit, Refusal, Request, Usage};
@@ -158,6 +160,8 @@ pub struct Commit {
     /// What the owners should know, or need not mind any more. One that opens or closes is an event too, and takes the
     /// durable lane; one that is only seen again does not.
     pub findings: Vec<FindingChange>,
+    /// What the provider's own count has taught of these credentials' limits: in force with the commit.
+    pub learned: Vec<(CredentialId, Learned)>,
     pub lane: Lane,
 }
 

@@ -36,6 +36,9 @@ impl Writing {
             self.purge_charges(&snapshot, before)?;
         }
         self.purge_events(&snapshot)?;
+        if let Some(now) = self.latest.as_ref().map(|now| now.steady) {
+            self.purge_lessons(&snapshot, now)?;
+        }
         self.purge_findings(&snapshot)
     }
 

@@ -72,6 +72,7 @@ impl Newest {
             Entry::Job(job) => self.see(job.updated_at),
             Entry::Event(event) => self.see(event.body.at),
             Entry::Token(token) => self.see(token.created_at),
+            Entry::Learned(learned) => self.see_all([Some(learned.asked_at), learned.foreign_seen_at]),
             Entry::Finding(finding) => self.see_all([Some(finding.last_seen_at), finding.closed_at]),
             Entry::Plain => (),
         }
@@ -155,7 +156,7 @@ impl Contents {
             Entry::Event(_) => self.events += 1,
             Entry::Token(_) => self.tokens += 1,
             Entry::Finding(_) => self.findings += 1,
-            Entry::Mark(_) | Entry::Hold(_) | Entry::Plain => (),
+            Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Plain => (),
         }
     }
 

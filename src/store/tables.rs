@@ -21,14 +21,16 @@
 //! | `tokens`      | token number                                          | token            | tokens, revoked ones too      | `create_token`, `Write::Token`      |
 //! | `findings`    | finding number                                        | finding          | open ones, newest 1,000 closed | `Commit::findings`                 |
 //! | `open_findings` | organization, connection, target, kind, subject     | finding number   | open findings                 | with `findings`                     |
+//! | `learned`     | fingerprint of the secret, limit, endpoint            | what was learned | limits that a provider speaks of | `Commit::learned`                |
 //!
-//! `credentials` alone has no organization in its key: the secret is the budget boundary, whoever holds it.
+//! `credentials` and `learned` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
 
 use crate::domain::connection::HoldScope;
 use crate::domain::finding::Matter;
 use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
+use crate::domain::quota::LimitKey;
 use redb::TableDefinition;
 
 /// A table of the file. The order is the order in which a commit writes them.
@@ -47,10 +49,11 @@ pub(super) enum Table {
     Tokens,
     Findings,
     OpenFindings,
+    Learned,
 }
 
 impl Table {
-    pub const ALL: [Table; 13] = [
+    pub const ALL: [Table; 14] = [
         Table::Meta,
         Table::State,
         Table::Charges,
@@ -64,6 +67,7 @@ impl Table {
         Table::Tokens,
         Table::Findings,
         Table::OpenFindings,
+        Table::Learned,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -81,6 +85,7 @@ impl Table {
             Table::Tokens => "tokens",
             Table::Findings => "findings",
             Table::OpenFindings => "open_findings",
+            Table::Learned => "learned",
         }
     }
 
@@ -224,6 +229,14 @@ pub(super) fn hold_scope(key: &[u8]) -> Option<HoldScope> {
     Some(HoldScope::Endpoint(Endpoint(std::str::from_utf8(endpoint).ok()?.to_owned())))
 }
 
+/// Of the limit as a whole the endpoint is empty, which no endpoint is.
+pub(super) fn learned(credential: &CredentialId, about: &LimitKey) -> Vec<u8> {
+    let mut key = credential.0.to_vec();
+    push_text(&mut key, &about.limit);
+    push_text(&mut key, about.endpoint.as_ref().map_or("", Endpoint::as_str));
+    key
+}
+
 /// The first key behind every key that begins with `prefix`. `None`: there is none.
 pub(super) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
@@ -257,6 +270,9 @@ mod tests {
             let (kind, subject) = (crate::domain::finding::FindingKind::LowerLimit, "day".to_owned());
             Matter { connection: t.connection.clone(), target, kind, subject }
         };
+        let of_day = |endpoint| LimitKey { limit: "day".to_owned(), endpoint };
+        assert_eq!(learned(&CredentialId([b'k'; 16]), &of_day(None)), b"kkkkkkkkkkkkkkkkday\0\0");
+        assert_eq!(learned(&CredentialId([b'k'; 16]), &of_day(Some("/a".into()))), b"kkkkkkkkkkkkkkkkday\0/a\0");
         assert_eq!(open_finding(&about(None), 1), b"default\0yard\0\0\x01day");
         assert_eq!(open_finding(&about(Some(t.target.clone())), 1), b"default\0yard\0controller\0\x01day");
     }

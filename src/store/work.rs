@@ -1,5 +1,6 @@
 //! What is handed to the writer, and what it hands back once the disk has it. Knows shapes only.
 
+use super::lessons;
 use super::records;
 use super::rows::Row;
 use super::sentences;
@@ -11,6 +12,7 @@ use crate::domain::event::{Event, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::ids::{ChargeId, CredentialId};
 use crate::domain::job::Job;
+use crate::domain::quota::Learned;
 use crate::rules::budget::{Permit, Refusal, Reserved};
 use tokio::sync::oneshot;
 
@@ -28,6 +30,7 @@ pub(super) struct Prepared {
     pub events: Vec<NewEvent>,
     /// Only the writer knows which of them are open.
     pub findings: Vec<FindingChange>,
+    pub learned: Vec<(CredentialId, Learned)>,
     pub lane: Lane,
 }
 
@@ -43,8 +46,11 @@ impl Prepared {
                 HoldChange::Lift(_) => Row::delete(Table::Credentials, key),
             });
         }
-        let Commit { resolve, hold, events, findings, lane, .. } = commit;
-        Ok(Prepared { resolve, hold, rows, events, findings, lane })
+        for (credential, learned) in &commit.learned {
+            rows.push(lessons::row(credential, learned)?);
+        }
+        let Commit { resolve, hold, events, findings, learned, lane, .. } = commit;
+        Ok(Prepared { resolve, hold, rows, events, findings, learned, lane })
     }
 }
 

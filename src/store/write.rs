@@ -3,6 +3,7 @@
 
 use super::books::{self, Account};
 use super::core::Core;
+use super::lessons;
 use super::read::Snapshot;
 use super::records;
 use super::rows::{Row, Rows};
@@ -16,6 +17,7 @@ use crate::domain::ids::{ChargeId, CredentialId, EventId};
 use crate::domain::limit::Limit;
 use crate::domain::time::Now;
 use crate::rules::budget::{Permit, Reserved};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// More lazy rows than this are written without waiting for a reason.
@@ -161,6 +163,7 @@ impl Writing {
             let back = books::read_back(&snapshot, *credential, &account.limits, &account.latest, 0)?;
             let before = std::mem::replace(&mut account.ledger, back.ledger);
             books::keep_longer(&mut account.ledger, &before);
+            lessons::of(&snapshot, credential)?.into_iter().for_each(|learned| account.teach(learned));
         }
         self.astray = false;
         Ok(())
@@ -249,8 +252,8 @@ impl Writing {
     fn take_back(&mut self, core: &Core, permit: &Permit) {
         let charge = permit.charge();
         let resolve = Some((charge.credential, charge.id, books::unsent(charge, "nobody waited for the permit")));
-        let (rows, events, findings) = Default::default();
-        let unsent = Prepared { resolve, hold: None, rows, events, findings, lane: Lane::Lazy };
+        let (rows, events, findings, learned) = Default::default();
+        let unsent = Prepared { resolve, hold: None, rows, events, findings, learned, lane: Lane::Lazy };
         if let Err(error) = self.take_in(core, unsent) {
             // It counts until its deadline then, which is safe.
             tracing::warn!(charge = charge.id.0, "a permit that nobody waited for was not given back: {error}");
@@ -267,7 +270,7 @@ impl Writing {
 
     /// The events, and the lane that was taken.
     fn take_in(&mut self, core: &Core, prepared: Prepared) -> Result<(Vec<Event>, Lane), StoreError> {
-        let Prepared { resolve, hold, mut rows, mut events, findings, lane } = prepared;
+        let Prepared { resolve, hold, mut rows, mut events, findings, learned, lane } = prepared;
         let mut resolve = resolve;
         if let Some((_, id, resolution)) = &resolve {
             match self.charge(core, *id)?.map(|charge| books::resolved(charge, resolution)).transpose()?.flatten() {
@@ -288,6 +291,9 @@ impl Writing {
             Lane::Lazy => self.put_lazy(core, rows),
         }
         let mut books = core.books();
+        for (credential, learned) in learned {
+            books.get_mut(&credential).into_iter().for_each(|account| account.teach(learned.clone()));
+        }
         if let Some((credential, id, resolution)) = resolve
             && let Some(account) = books.get_mut(&credential)
         {
@@ -348,6 +354,7 @@ impl Writing {
         self.follow_the_file(core)?;
         let snapshot = core.snapshot()?;
         let back = books::read_back(&snapshot, credential, &limits, now, self.crashed_below)?;
+        let learned = lessons::of(&snapshot, &credential)?;
         drop(snapshot);
         if !back.lost.is_empty() {
             back.lost.into_iter().for_each(|row| self.staged.set(row));
@@ -361,7 +368,9 @@ impl Writing {
         if let Some(before) = books.get(&credential) {
             books::keep_longer(&mut ledger, &before.ledger);
         }
-        books.set(credential, Account { limits, ledger, latest: now.clone() });
+        let mut account = Account { limits, ledger, learned: BTreeMap::new(), latest: now.clone() };
+        learned.into_iter().for_each(|learned| account.teach(learned));
+        books.set(credential, account);
         self.latest = Some(now.clone());
         Ok(())
     }

@@ -151,6 +151,7 @@ fn open_findings(findings: &Gauges, connection: &ConnectionView) {
 struct Quota {
     limit: Gauges,
     used: Gauges,
+    foreign: Gauges,
     remaining: Gauges,
     kept: Gauges,
 }
@@ -158,8 +159,9 @@ struct Quota {
 impl Quota {
     fn register(registry: &mut Registry) -> Quota {
         Quota {
-            limit: register(registry, "quota_limit", "Units that a limit lets through in its window"),
+            limit: register(registry, "quota_limit", "Units that a limit lets through in its window, as in force"),
             used: register(registry, "quota_used", "Units of a limit that are spent"),
+            foreign: register(registry, "quota_foreign", "Units that others have taken, by the provider's own count"),
             remaining: register(registry, "quota_remaining", "Units of a limit that are left, the kept ones included"),
             kept: register(registry, "quota_kept", "Units left that only the caller they are kept for may take"),
         }
@@ -172,6 +174,7 @@ impl Quota {
         }
         self.limit.get_or_create(&labels).set(whole(budget.requests));
         self.used.get_or_create(&labels).set(whole(budget.used));
+        self.foreign.get_or_create(&labels).set(whole(budget.foreign));
         self.remaining.get_or_create(&labels).set(whole(budget.remaining));
         self.kept.get_or_create(&labels).set(whole(budget.kept));
     }

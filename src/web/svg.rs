@@ -13,7 +13,7 @@ const WIDTH: f64 = 240.0;
 /// A stretch of a gauge: class and units.
 type Part = (String, u64);
 
-/// Spent (by caller), free, kept: in this order, never more than the limit.
+/// Spent (by caller, then by others), free, kept: in this order, never more than the limit.
 fn parts(budget: &BudgetView) -> Vec<Part> {
     let kept = budget.kept.min(budget.remaining).min(budget.requests);
     let used = budget.used.min(budget.requests - kept);
@@ -24,8 +24,9 @@ fn parts(budget: &BudgetView) -> Vec<Part> {
         left -= units;
         parts.push((format!("c-{caller}"), units));
     }
-    parts.push(("c-other".to_owned(), left));
-    parts.push(("free".to_owned(), budget.requests - used - kept));
+    let others = budget.foreign.min(budget.requests - used - kept);
+    parts.push(("c-other".to_owned(), left + others));
+    parts.push(("free".to_owned(), budget.requests - used - kept - others));
     parts.push(("kept".to_owned(), kept));
     parts.retain(|(_, units)| *units > 0);
     parts
@@ -123,8 +124,10 @@ mod tests {
             endpoint: None,
             kind: "rolling",
             requests,
+            declared: requests,
             window_seconds: Some(300),
             used,
+            foreign: 0,
             remaining: requests.saturating_sub(used),
             kept,
             next_free_at: None,
@@ -140,8 +143,11 @@ mod tests {
             for used in 0..60 {
                 for kept in 0..4 {
                     let budget = budget(requests, used, kept);
-                    let drawn: u64 = parts(&budget).iter().map(|(_, n)| n).sum();
-                    assert_eq!(drawn, requests, "{budget:?}");
+                    for foreign in [0, 1, 30] {
+                        let budget = BudgetView { foreign, ..budget.clone() };
+                        let drawn: u64 = parts(&budget).iter().map(|(_, n)| n).sum();
+                        assert_eq!(drawn, requests, "{budget:?}");
+                    }
                 }
             }
         }
@@ -154,6 +160,13 @@ mod tests {
         let drawn = gauge(&budget(5, 3, 1));
         assert_eq!(drawn.matches("class=\"u kept\"").count(), 1);
         assert_eq!(drawn.matches("class=\"u ").count(), 5);
+    }
+
+    #[test]
+    fn what_others_took_is_drawn_as_theirs() {
+        let parts = parts(&BudgetView { foreign: 2, ..budget(10, 3, 1) });
+        let expected = [("c-poller", 3), ("c-other", 2), ("free", 4), ("kept", 1)].map(|(c, n)| (c.to_owned(), n));
+        assert_eq!(parts, expected);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod book;
 mod calendars;
+mod foreign;
 #[path = "../judges/mod.rs"]
 mod judges;
 mod laws;

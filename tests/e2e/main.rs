@@ -12,6 +12,7 @@ mod findings;
 mod health;
 mod judge_nginx;
 mod judge_prometheus;
+mod learning;
 mod lockout;
 mod network;
 mod paging;

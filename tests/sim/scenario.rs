@@ -210,6 +210,7 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
         carrier: Carrier::None,
         conditional: Conditional::default(),
         limits,
+        quotas: Vec::new(),
         poll: PollSpec { enabled: true, interval: Interval::Every(interval) },
         commands: vec![command(targets[0].name.as_str())],
         targets,

@@ -14,6 +14,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         carrier: Carrier::None,
         conditional: Conditional::default(),
         limits: Vec::new(),
+        quotas: Vec::new(),
         poll: PollSpec { enabled: true, interval },
         targets: Vec::new(),
         commands: Vec::new(),

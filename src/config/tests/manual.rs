@@ -1,6 +1,6 @@
 //! `src/recipes/README.md` against the reader: the manual has every key that is read, and no other.
 
-use super::super::{draft, limits, pages, rules, targets, waits};
+use super::super::{draft, limits, pages, quotas, rules, targets, waits};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MANUAL: &str = include_str!("../../recipes/README.md");
@@ -14,6 +14,8 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("[poll]", "POLL", draft::POLL.to_vec()),
         ("[[fact]]", "FACT", draft::FACT.to_vec()),
         ("[[limit]]", "LIMIT", limits::LIMIT.to_vec()),
+        ("[[quota]]", "QUOTA", quotas::QUOTA.to_vec()),
+        ("A figure of a quota", "FIGURE", quotas::FIGURE.to_vec()),
         ("keep and cap", "callers", callers.to_vec()),
         ("[[target]]", "TARGET", targets::TARGET.to_vec()),
         ("page", "PAGE", pages::PAGE.to_vec()),

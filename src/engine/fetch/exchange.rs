@@ -5,6 +5,7 @@ use super::{Stopped, With};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::ids::{Caller, ChargeId, Endpoint, TargetName};
 use crate::domain::outcome::Outcome;
+use crate::domain::quota::{Claim, LimitKey};
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
@@ -35,10 +36,14 @@ pub struct Exchanged {
     pub caller: Caller,
     /// Where the answer came from.
     pub endpoint: Endpoint,
+    /// Units that were reserved.
+    pub charged: u32,
     /// What the answer says it cost, once somebody looked.
     pub cost: Option<u32>,
     /// What was asked for; a redirect may have led elsewhere.
     pub asked: Endpoint,
+    /// What the answer says of the provider's own count, once somebody looked.
+    pub claims: Vec<(LimitKey, Claim)>,
     /// The request that the reply answers, after redirects.
     pub location: String,
 }
@@ -53,7 +58,19 @@ impl Exchanged {
         at: &str,
     ) -> Exchanged {
         let (caller, endpoint, asked) = (asking.caller, asking.endpoint.clone(), first.endpoint.clone());
-        Exchanged { reply, charge, reserved_at, caller, endpoint, cost: None, asked, location: at.to_owned() }
+        let (charged, location) = (asking.cost, at.to_owned());
+        Exchanged {
+            reply,
+            charge,
+            reserved_at,
+            caller,
+            endpoint,
+            charged,
+            cost: None,
+            asked,
+            claims: Vec::new(),
+            location,
+        }
     }
 }
 
@@ -149,6 +166,7 @@ async fn settle_hop(core: &Core, conn: &Conn, hop: &Exchanged) -> Result<(), Sto
         writes: Vec::new(),
         events: Vec::new(),
         findings: Vec::new(),
+        learned: Vec::new(),
         lane: Lane::Lazy,
     };
     core.commit(commit).await?;

@@ -2,12 +2,14 @@
 
 use super::exchange::Exchanged;
 use super::part::Part;
-use super::{Done, Round, Stopped, holds};
+use super::{Done, Round, Stopped, holds, lessons};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, HoldChange};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
+use crate::domain::ids::CredentialId;
 use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::quota;
 use crate::domain::reply::{Failure, Reply};
 use crate::domain::spec::Conditional;
 use crate::domain::target::{TargetState, Trouble};
@@ -29,6 +31,10 @@ pub struct Consequences {
     pub events: Vec<NewEvent>,
     /// What the owners should know of the connection, whatever was asked.
     pub findings: Vec<FindingChange>,
+    /// What the provider's own count has taught.
+    pub learned: Vec<(CredentialId, quota::Learned)>,
+    /// Something of it must not be lost, although nothing else has changed.
+    pub must_last: bool,
 }
 
 /// Classifies a reply. What is shown of it passes the redaction once more: short secrets are left alone in bodies.
@@ -69,7 +75,19 @@ pub fn consequences(
     let mut events = holds::events(core, conn, &now, &hold);
     let next = connection_after(conn, state, &verdict, &now);
     events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
-    Consequences { verdict, status, resolution, hold, state: next, events, findings: Vec::new() }
+    let mut after = Consequences {
+        verdict,
+        status,
+        resolution,
+        hold,
+        state: next,
+        events,
+        findings: Vec::new(),
+        learned: Vec::new(),
+        must_last: false,
+    };
+    lessons::take(core, conn, exchanged, reply, &now, &mut after);
+    after
 }
 
 fn settlement(reply: &Reply) -> Settlement {
@@ -140,6 +158,7 @@ pub async fn from_answer(
 ) -> Result<Done, Stopped> {
     let reply = std::mem::replace(&mut exchanged.reply, placeholder());
     let (reply, verdict, body) = classify(core, conn, reply, conditional);
+    exchanged.claims = lessons::claims(core, conn, &exchanged, &reply, body.as_ref());
     exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
     let (verdict, content) = content(core, target, &before, &reply, verdict, body)?;
     let judged = Judged { reply, verdict, content, conditional };
@@ -178,7 +197,8 @@ pub async fn settle(
     }
     let outcome = after.verdict.outcome;
     let learned = learned(conn, target, before, content, &after, &reply);
-    let quiet = learned.quiet && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
+    let quiet =
+        learned.quiet && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let mut writes = learned.writes;
     writes.push(Write::Connection(conn.spec.key.clone(), after.state.clone()));
     let mut events = after.events;
@@ -191,6 +211,7 @@ pub async fn settle(
         writes,
         events,
         findings,
+        learned: after.learned,
         lane: if quiet { Lane::Lazy } else { Lane::Durable },
     };
     let events = core.commit(commit).await?;

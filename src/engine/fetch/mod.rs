@@ -6,6 +6,7 @@
 pub mod exchange;
 mod holds;
 pub mod learn;
+pub mod lessons;
 pub mod part;
 pub mod scan;
 

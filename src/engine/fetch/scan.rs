@@ -259,6 +259,7 @@ pub async fn from_page(
     let Asked { core, conn, target, before, round } = asked;
     let reply = std::mem::replace(&mut exchanged.reply, learn::placeholder());
     let (reply, verdict, body) = classify(core, conn, reply, conditional);
+    exchanged.claims = super::lessons::claims(core, conn, &exchanged, &reply, body.as_ref());
     exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
     let got = Got { pager, reply: &reply, verdict, body };
     let (mut verdict, turn) = scan.take_in(core, conn, target, &exchanged, got);
@@ -348,7 +349,8 @@ pub async fn interrupted(
         failures: before.trouble.as_ref().map_or(0, |t| t.failures),
     };
     let Learned { writes, events, findings, .. } = part.learned(conn, target, before, trouble);
-    let commit = Commit { resolve: None, hold: None, writes, events, findings, lane: Lane::Durable };
+    let learned = Vec::new();
+    let commit = Commit { resolve: None, hold: None, writes, events, findings, learned, lane: Lane::Durable };
     let events = core.commit(commit).await?;
     core.publish(events);
     Ok(())

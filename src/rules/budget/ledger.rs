@@ -2,6 +2,7 @@
 
 use super::anchors::{Past, Seen};
 use super::book::{Book, Posting};
+use super::share::{Own, Share};
 use super::slots::Units;
 use super::window::Window;
 use super::{Refusal, Request, Reserved, Usage};
@@ -9,6 +10,7 @@ use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Ask, Hold, HoldChange, HoldScope};
 use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
 use crate::domain::limit::{Kind, Limit, Scope};
+use crate::domain::quota::Learned;
 use crate::domain::time::{Now, Span, Steady};
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,6 +30,8 @@ struct Counter {
     role: Role,
     grain: Span,
     books: BTreeMap<Option<Endpoint>, Book>,
+    /// Where the provider's own count has taught something.
+    shares: BTreeMap<Option<Endpoint>, Share>,
 }
 
 /// What must be known of a charge to take it out of the books again.
@@ -38,6 +42,8 @@ struct InFlight {
     cost: u64,
     reserved_at: Steady,
     deadline: Steady,
+    /// As when it arrives in the book of each counter.
+    places: Vec<Steady>,
 }
 
 /// The ledger of one credential. `Clone` is for what-if questions and for undoing a batch that did not become durable.
@@ -55,7 +61,8 @@ impl Counter {
         Window::all_of(limit).into_iter().enumerate().map(|(n, window)| {
             let grain = window.grain(limit.amount);
             let role = if n == 0 { Role::Shown } else { Role::Beside };
-            Counter { limit: limit.clone(), window, role, grain, books: BTreeMap::new() }
+            let (books, shares) = Default::default();
+            Counter { limit: limit.clone(), window, role, grain, books, shares }
         })
     }
 
@@ -71,32 +78,44 @@ impl Counter {
         if self.window.is_in_flight() { 1 } else { cost }
     }
 
-    /// How a charge stands in the book that arrived (or is feared to arrive) at `arrived`. The pause after a paced one is longer
-    /// the more it cost: it stands as much later.
+    /// As declared, or stricter where the provider says so.
+    fn window(&self, key: &Option<Endpoint>) -> &Window {
+        self.shares.get(key).map_or(&self.window, Share::window)
+    }
+
+    /// The amount in force.
+    fn in_force(&self, key: &Option<Endpoint>) -> u64 {
+        self.shares.get(key).map_or(self.limit.amount, Share::amount)
+    }
+
+    /// How a charge stands in the book that arrived (or is feared to arrive) at `arrived`.
     fn posting(&self, charge: &InFlight, arrived: Steady, seen: Seen) -> Posting {
-        let arrived = match self.window {
-            Window::Pace { unit, .. } => arrived + Span(unit.0.saturating_mul(charge.cost.saturating_sub(1))),
-            _ => arrived,
-        };
         let units = self.units(charge.cost);
         Posting { reserved: charge.reserved_at, arrived, caller: charge.caller, units, seen }
     }
 
-    fn post(&mut self, charge: &InFlight, (arrived, seen): (Steady, Seen), past: Past) {
+    /// Returns when it arrives in the book: the pause after a paced one is longer the more it cost, it stands as much later.
+    fn post(&mut self, charge: &InFlight, (arrived, seen): (Steady, Seen), past: Past) -> Steady {
+        let key = self.key(&charge.endpoint);
+        let arrived = match self.window(&key) {
+            Window::Pace { unit, .. } => arrived + Span(unit.0.saturating_mul(charge.cost.saturating_sub(1))),
+            _ => arrived,
+        };
         let posting = self.posting(charge, arrived, seen);
-        let book = self.books.entry(self.key(&charge.endpoint)).or_insert_with(|| Book::new(&self.window, past));
+        let book = self.books.entry(key).or_insert_with(|| Book::new(&self.window, past));
         book.post(posting, self.grain);
+        arrived
     }
 
-    fn withdraw(&mut self, charge: &InFlight) {
-        let posting = self.posting(charge, charge.deadline, Seen::Perhaps);
+    fn withdraw(&mut self, charge: &InFlight, place: Steady) {
+        let posting = self.posting(charge, place, Seen::Perhaps);
         if let Some(book) = self.books.get_mut(&self.key(&charge.endpoint)) {
             book.withdraw(posting, self.grain);
         }
     }
 
-    /// Whether `caller` may take `cost` more beside what counts already.
-    fn fits(&self, counting: &Units, caller: Caller, cost: u64) -> bool {
+    /// Whether `caller` may take `cost` more beside what counts already, of ours and of `others`.
+    fn fits(&self, key: &Option<Endpoint>, counting: &Units, others: u64, caller: Caller, cost: u64) -> bool {
         if matches!(self.window, Window::Pace { .. }) {
             return counting.total() == 0;
         }
@@ -104,59 +123,76 @@ impl Counter {
             Kind::Pace { .. } => 0,
             _ => unused_keep(&self.limit, counting, Some(caller)),
         };
-        let total = counting.total().saturating_add(self.units(cost)).saturating_add(kept);
+        let total = counting.total().saturating_add(self.units(cost)).saturating_add(kept).saturating_add(others);
         let capped = match self.limit.cap.get(&caller) {
             Some(cap) if self.window.is_in_flight() => counting.of(caller) < *cap,
             _ => true,
         };
-        total <= self.limit.amount && capped
+        total <= self.in_force(key) && capped
     }
 
     /// Whether it could ever fit: on an empty book.
-    fn could_fit(&self, caller: Caller, cost: u64) -> bool {
-        cost <= self.limit.amount.max(1) && self.fits(&Units::default(), caller, cost)
+    fn could_fit(&self, key: &Option<Endpoint>, caller: Caller, cost: u64) -> bool {
+        cost <= self.in_force(key).max(1) && self.fits(key, &Units::default(), 0, caller, cost)
     }
 
     /// `Ok`, or the first moment at which it fits if nothing else happens.
     fn question(&self, now: &Now, ask: &Ask) -> Result<(), Option<Steady>> {
-        let cost = u64::from(ask.cost);
-        if !self.could_fit(ask.caller, cost) {
+        let (key, cost) = (self.key(&ask.endpoint), u64::from(ask.cost));
+        if !self.could_fit(&key, ask.caller, cost) {
             return Err(None);
         }
         if self.role == Role::Beside && cost <= 1 {
             return Ok(());
         }
-        let Some(book) = self.books.get(&self.key(&ask.endpoint)) else { return Ok(()) };
-        let mut counting = book.live(&self.window, now);
-        if self.fits(&counting, ask.caller, cost) {
+        let (book, window) = (self.books.get(&key), self.window(&key));
+        let mut counting = book.map(|b| b.live(window, now)).unwrap_or_default();
+        let taken = self.shares.get(&key).and_then(|share| share.taken(now));
+        let mut others = taken.map_or(0, |(units, _)| units);
+        if self.fits(&key, &counting, others, ask.caller, cost) {
             return Ok(());
         }
-        for (release, units) in book.counting(&self.window, now) {
-            counting = counting.minus(&units);
-            if self.fits(&counting, ask.caller, cost) {
-                return Err(Some(release));
+        let mut mine = book.into_iter().flat_map(|b| b.counting(window, now)).peekable();
+        let mut theirs = taken.map(|(_, release)| release);
+        loop {
+            let at = match (mine.peek().map(|(release, _)| *release), theirs) {
+                (None, None) => return Err(Some(Steady::MAX)),
+                (Some(own), foreign) if foreign.is_none_or(|f| own <= f) => {
+                    counting = counting.minus(&mine.next().map(|(_, units)| units).unwrap_or_default());
+                    own
+                }
+                (_, foreign) => {
+                    (others, theirs) = (0, None);
+                    foreign.unwrap_or(Steady::MAX)
+                }
+            };
+            if self.fits(&key, &counting, others, ask.caller, cost) {
+                return Err(Some(at));
             }
         }
-        Err(Some(Steady::MAX))
     }
 
     fn usage(&self, key: &Option<Endpoint>, now: &Now) -> Usage {
-        let book = self.books.get(key);
-        let counting = book.map(|b| b.live(&self.window, now)).unwrap_or_default();
-        let shown = match (&self.window, book) {
+        let (book, in_force) = (self.books.get(key), self.window(key));
+        let counting = book.map(|b| b.live(in_force, now)).unwrap_or_default();
+        let shown = match (in_force, book) {
             // A paced limit forgets at once; people want to see what went out over the window it is declared for.
             (Window::Pace { window, .. }, Some(b)) => b.since(Steady((now.steady.0 + 1).saturating_sub(window.0))),
             _ => counting,
         };
+        let taken = self.shares.get(key).and_then(|share| share.taken(now));
+        let own_free = book.and_then(|b| b.counting(in_force, now).next()).map(|(release, _)| release);
         Usage {
-            limit: self.limit.clone(),
+            limit: Limit { amount: self.in_force(key), ..self.limit.clone() },
+            declared: self.limit.amount,
             endpoint: key.clone(),
             used: shown.total(),
             used_by: shown.by_caller(),
+            foreign: taken.map_or(0, |(units, _)| units),
             kept: unused_keep(&self.limit, &counting, None),
-            next_free_at: book.and_then(|b| b.counting(&self.window, now).next()).map(|(release, _)| release),
-            resets_at: match (&self.window, book) {
-                (Window::Anchored { .. }, Some(b)) => b.counting(&self.window, now).last().map(|(release, _)| release),
+            next_free_at: own_free.into_iter().chain(taken.map(|(_, release)| release)).min(),
+            resets_at: match (in_force, book) {
+                (Window::Anchored { .. }, Some(b)) => b.counting(in_force, now).last().map(|(release, _)| release),
                 (window, _) => window.resets_at(now),
             },
         }
@@ -188,6 +224,21 @@ impl Ledger {
         }
     }
 
+    /// From now on our share is what `learned` leaves of it.
+    pub fn teach(&mut self, learned: &Learned) {
+        for counter in self.counters.iter_mut().filter(|c| c.limit.name == learned.about.limit) {
+            let share = Share::of(&counter.limit, &counter.window, learned);
+            counter.shares.insert(learned.about.endpoint.clone(), share);
+        }
+    }
+
+    /// See [`Own`]: of the limit of that name, for that endpoint where it is scoped so.
+    pub fn own(&self, limit: &str, endpoint: &Endpoint, asked: Steady, cost: u32, now: &Now) -> Option<Own> {
+        let counter = self.counters.iter().find(|c| c.limit.name == limit)?;
+        let key = counter.key(endpoint);
+        Own::of(counter.books.get(&key), counter.window(&key), asked, u64::from(cost), now)
+    }
+
     pub fn change_hold(&mut self, change: HoldChange) {
         match change {
             HoldChange::Put(hold) => drop(self.holds.insert(hold.scope.clone(), hold)),
@@ -204,8 +255,10 @@ impl Ledger {
     /// that the charge gets if it is taken; numbers must not repeat.
     pub fn admit(&mut self, now: &Now, id: ChargeId, request: &Request) -> Result<Reserved, Refusal> {
         for counter in &mut self.counters {
-            if let Some(book) = counter.books.get_mut(&counter.key(&request.ask.endpoint)) {
-                book.advance(&counter.window, now);
+            let key = counter.key(&request.ask.endpoint);
+            let window = counter.shares.get(&key).map_or(&counter.window, Share::window);
+            if let Some(book) = counter.books.get_mut(&key) {
+                book.advance(window, now);
             }
         }
         self.would_admit(now, &request.ask)?;
@@ -261,15 +314,16 @@ impl Ledger {
         under_way.map(|c| c.deadline).max()
     }
 
-    /// Posted: the charge counts from its true arrival, and with the cost that the provider named if that is more. Voided: it never counted. Unknown and repeated numbers change nothing.
+    /// Posted: the charge counts from its true arrival, and with the cost that the provider named if that is more. Voided: it never
+    /// counted. Unknown and repeated numbers change nothing.
     pub fn resolve(&mut self, id: ChargeId, resolution: &Resolution) {
         let Some(charge) = self.in_flight.remove(&id) else { return };
         let arrived = resolution.at.steady.max(charge.reserved_at);
         let seen = if resolution.status.is_some() { Seen::Surely } else { Seen::Perhaps };
         let cost = charge.cost.max(u64::from(resolution.cost.unwrap_or(0)));
         let posted = InFlight { cost, ..charge.clone() };
-        for counter in &mut self.counters {
-            counter.withdraw(&charge);
+        for (counter, place) in self.counters.iter_mut().zip(&charge.places) {
+            counter.withdraw(&charge, *place);
             if resolution.settlement == Settlement::Posted && !counter.window.is_in_flight() {
                 counter.post(&posted, (arrived, seen), Past::Unknown);
             }
@@ -288,8 +342,8 @@ impl Ledger {
     pub fn sweep(&mut self, now: &Now) {
         for counter in &mut self.counters {
             let horizon = Steady(now.steady.0.saturating_sub(counter.window.memory().0));
-            for book in counter.books.values_mut() {
-                book.advance(&counter.window, now);
+            for (key, book) in &mut counter.books {
+                book.advance(counter.shares.get(key).map_or(&counter.window, Share::window), now);
                 book.forget(horizon);
             }
             counter.books.retain(|_, book| !book.is_empty());
@@ -322,16 +376,16 @@ impl Ledger {
     }
 
     fn take(&mut self, charge: &Charge, past: Past) {
-        let entry = InFlight {
+        let mut entry = InFlight {
             caller: charge.caller,
             endpoint: charge.endpoint.clone(),
             cost: u64::from(charge.cost),
             reserved_at: charge.reserved_at.steady,
             deadline: charge.deadline,
+            places: Vec::new(),
         };
-        for counter in &mut self.counters {
-            counter.post(&entry, (entry.deadline, Seen::Perhaps), past);
-        }
+        let feared = (entry.deadline, Seen::Perhaps);
+        entry.places = self.counters.iter_mut().map(|c| c.post(&entry, feared, past)).collect();
         self.in_flight.insert(charge.id, entry);
     }
 }

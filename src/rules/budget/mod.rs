@@ -2,6 +2,7 @@
 //!
 //! * [`window`] says how long a charge counts under one limit.
 //! * [`slots`] counts charges by the moment they arrived, [`anchors`] by the window that a request opened; [`book`] is either.
+//! * `share` takes off what others spend and what the provider does not grant.
 //! * [`ledger`] holds every limit and the hold of one credential, and answers `admit`.
 //!
 //! The rule behind all of it (law 1): the provider may count a request at any instant between its reservation here and the
@@ -11,10 +12,12 @@
 pub mod anchors;
 pub mod book;
 pub mod ledger;
+mod share;
 pub mod slots;
 pub mod window;
 
 pub use ledger::Ledger;
+pub use share::Own;
 
 use crate::domain::charge::Charge;
 use crate::domain::connection::{Ask, Hold};
@@ -99,11 +102,16 @@ pub enum Refusal {
 /// How one limit (for one endpoint where scoped so) stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
+    /// With the amount in force.
     pub limit: Limit,
+    /// The amount in the configuration: higher where the provider keeps to a lower one.
+    pub declared: u64,
     pub endpoint: Option<Endpoint>,
     /// Units that count now, in flight included.
     pub used: u64,
     pub used_by: BTreeMap<Caller, u64>,
+    /// Units that others have taken, by the provider's own count.
+    pub foreign: u64,
     /// Units that only their caller may take and that are still there.
     pub kept: u64,
     /// When the next used unit comes free; an unresolved request is taken to arrive at its deadline.
@@ -114,6 +122,6 @@ pub struct Usage {
 
 impl Usage {
     pub fn remaining(&self) -> u64 {
-        self.limit.amount.saturating_sub(self.used)
+        self.limit.amount.saturating_sub(self.used).saturating_sub(self.foreign)
     }
 }

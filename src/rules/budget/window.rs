@@ -52,7 +52,7 @@ impl Window {
         }
     }
 
-    fn pace(amount: u64, window: Span) -> Window {
+    pub fn pace(amount: u64, window: Span) -> Window {
         Window::Pace { unit: Span(window.0.div_ceil(amount.max(1))), window }
     }
 
@@ -92,6 +92,15 @@ impl Window {
             Window::Pace { unit, .. } => arrived + *unit,
             Window::InFlight => arrived,
         }
+    }
+
+    /// Whether the provider's period may turn between the two moments, by a clock that is not quite ours.
+    pub fn turns_between(&self, from: Steady, to: Steady, now: &Now) -> bool {
+        let Window::Periods { calendar, .. } = self else { return false };
+        now.offsets.iter().any(|offset| {
+            let turn = calendar.next_turn(to_wall(from, *offset) - SKEW);
+            turn.earliest <= to_wall(to, *offset) + SKEW
+        })
     }
 
     /// When the provider's period next turns by the clock that is believed now; `None` where there is no calendar.

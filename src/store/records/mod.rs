@@ -4,6 +4,7 @@
 mod charge;
 mod codes;
 mod finding;
+mod learned;
 mod misc;
 mod shelf;
 mod state;
@@ -15,6 +16,7 @@ mod tests;
 
 pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
 pub(super) use finding::{finding, finding_kind, finding_of};
+pub(super) use learned::{learned, learned_of};
 pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, token, token_of};
 pub(super) use shelf::{history, history_of, item, item_of};
 pub(super) use state::{connection, connection_of, target, target_of};

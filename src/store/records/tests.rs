@@ -11,6 +11,7 @@ use crate::domain::item::*;
 use crate::domain::job::{Job, JobRefresh, JobState};
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
+use crate::domain::quota::{Foreign, Learned, LimitKey};
 use crate::domain::target::{Phase, TargetState, Trouble};
 use crate::store::TokenRecord;
 use proptest::collection::vec;
@@ -185,6 +186,21 @@ fn a_finding() -> Finding {
     }
 }
 
+fn a_lesson() -> Learned {
+    Learned {
+        about: LimitKey { limit: "day".into(), endpoint: Some("/status".into()) },
+        source: "x-ratelimit".into(),
+        asked_at: at(4),
+        foreign: Some(Foreign { units: 300, at: Steady(5), until: Some(Steady(9)) }),
+        foreign_streak: 2,
+        foreign_seen_at: Some(at(5)),
+        nothing_left: true,
+        stated: Some(80),
+        stated_streak: 1,
+        adopted: Some(90),
+    }
+}
+
 fn a_mark() -> ClockMark {
     ClockMark {
         steady: Steady(10),
@@ -214,6 +230,7 @@ fn golden_bytes() {
         ("token", token(&a_token())),
         ("mark", mark(&a_mark())),
         ("finding", finding(&a_finding())),
+        ("learned", learned(&a_lesson())),
     ];
     let written: Vec<_> = samples.into_iter().map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap()))).collect();
     let first: Vec<_> = include_str!("golden_v1.txt").lines().filter(|l| !is_old(l)).collect();
@@ -258,6 +275,7 @@ fn golden_bytes_are_read_back() {
     assert_eq!(token_of(1, &token(&a_token()).unwrap()), Ok(a_token()));
     assert_eq!(mark_of(&mark(&a_mark()).unwrap()), Ok(a_mark()));
     assert_eq!(finding_of(3, &finding(&a_finding()).unwrap()), Ok(a_finding()));
+    assert_eq!(learned_of(&learned(&a_lesson()).unwrap()), Ok(a_lesson()));
 }
 
 #[test]
@@ -547,9 +565,9 @@ proptest! {
 
     /// Real records with a byte changed or cut off: the harder case.
     #[test]
-    fn mutated_records_are_survived(which in 0usize..11, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn mutated_records_are_survived(which in 0usize..12, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let samples = [charge(&a_charge()), hold(&a_hold()), connection(&a_connection()), target(&a_target()), item(&an_item()),
-            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding())];
+            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson())];
         let mut bytes = samples[which].clone().unwrap();
         let place = place.index(bytes.len());
         if cut { bytes.truncate(place) } else { bytes[place] = byte }
@@ -567,5 +585,5 @@ fn read_as_everything(bytes: &[u8]) {
         item_of(String::new(), bytes),
     );
     let _ = (history_of(1, bytes), job_of(1, bytes), event_of(1, bytes), token_of(1, bytes), mark_of(bytes));
-    let _ = finding_of(1, bytes);
+    let _ = (finding_of(1, bytes), learned_of(bytes));
 }

@@ -213,6 +213,28 @@ pub(super) struct Finding {
 }
 
 #[derive(Encode, Decode)]
+pub(super) struct Learned {
+    pub limit: String,
+    pub endpoint: Option<String>,
+    pub source: String,
+    pub asked_at: Stamp,
+    pub foreign: Option<Foreign>,
+    pub foreign_streak: u32,
+    pub foreign_seen_at: Option<Stamp>,
+    pub nothing_left: bool,
+    pub stated: Option<u64>,
+    pub stated_streak: u32,
+    pub adopted: Option<u64>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Foreign {
+    pub units: u64,
+    pub at: u64,
+    pub until: Option<u64>,
+}
+
+#[derive(Encode, Decode)]
 pub(super) struct Mark {
     pub steady: u64,
     pub wall: i64,

@@ -137,3 +137,39 @@ async fn many_closed_ones_go_and_open_ones_stay() {
     assert_eq!((kept[0].about.subject.as_str(), kept[0].is_open()), ("stays", true));
     assert_eq!(kept[kept.len() - 1].id, FindingId(1201));
 }
+
+/// What was learned of a limit is in force with the commit, and after a restart; a crash forgets only what was lazy.
+#[tokio::test]
+async fn what_a_provider_taught_is_kept_to_after_a_restart() {
+    use crate::domain::quota::{Foreign, Learned, LimitKey};
+    let disk = Disk::default();
+    let store = on(&disk, 5, &at(0));
+    let about = LimitKey { limit: "status".into(), endpoint: None };
+    let taken = |units| Learned {
+        foreign: Some(Foreign { units, at: Steady(10), until: None }),
+        adopted: Some(4),
+        ..Learned::nothing(about.clone())
+    };
+    let teach = |units, lane| Commit { learned: vec![(KEY, taken(units))], ..only(vec![], lane) };
+    store.commit(teach(2, Lane::Durable)).await.unwrap();
+    store.commit(teach(1, Lane::Lazy)).await.unwrap();
+    let left = |store: &Store| {
+        let usage = &store.usage(KEY, &at(20), &[])[0];
+        (usage.limit.amount, usage.declared, usage.foreign, usage.remaining())
+    };
+    assert_eq!(left(&store), (4, 5, 1, 3));
+    assert_eq!(store.limits_in_force(KEY)[0].amount, 4);
+    assert_eq!(store.learned(KEY, &about), Some(taken(1)));
+    let again = on(&disk.power_cut(0), 5, &at(20));
+    assert_eq!(left(&again), (4, 5, 2, 2), "the lazy one is lost, the stricter one is not");
+    for _ in 0..2 {
+        admit(&again, &at(20)).await;
+    }
+    assert!(again.admit(admission(&at(20))).await.unwrap().is_err(), "two of ours, two of others, of four");
+    let declared_lower = {
+        let (store, _) = Store::open_backend(disk.power_cut(0), INLINE).unwrap();
+        store.install_budget(KEY, limit(3), &at(20)).unwrap();
+        left(&store)
+    };
+    assert_eq!(declared_lower, (3, 3, 2, 1), "what is declared is never exceeded");
+}

@@ -75,12 +75,13 @@ fn learned(id: ChargeId, now: &Now, writes: Vec<Write>, lane: Lane) -> Commit {
         writes,
         events: Vec::new(),
         findings: Vec::new(),
+        learned: Vec::new(),
         lane,
     }
 }
 
 fn only(writes: Vec<Write>, lane: Lane) -> Commit {
-    Commit { resolve: None, hold: None, writes, events: Vec::new(), findings: Vec::new(), lane }
+    Commit { resolve: None, hold: None, writes, events: Vec::new(), findings: Vec::new(), learned: Vec::new(), lane }
 }
 
 fn seen_at(ms: u64) -> TargetState {

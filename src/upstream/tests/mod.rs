@@ -37,6 +37,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         carrier,
         conditional: Conditional::default(),
         limits: vec![],
+        quotas: Vec::new(),
         poll: PollSpec { enabled: true, interval: Interval::Auto },
         targets: vec![],
         commands: vec![],

@@ -78,6 +78,10 @@ pub struct Gauge {
     pub svg: String,
     pub used: String,
     pub requests: String,
+    /// Where the provider keeps to a lower amount.
+    pub declared: Option<String>,
+    /// What others have taken.
+    pub foreign: Option<String>,
     pub free: String,
     pub kept: Option<String>,
     pub next_free: Option<Moment>,
@@ -185,6 +189,8 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
         svg: svg::gauge(budget),
         used: show::count(budget.used),
         requests: show::count(budget.requests),
+        declared: (budget.declared != budget.requests).then(|| show::count(budget.declared)),
+        foreign: (budget.foreign > 0).then(|| show::count(budget.foreign)),
         free: show::count(budget.remaining - kept),
         kept: (kept > 0).then(|| show::count(kept)),
         next_free: face.maybe(budget.next_free_at.filter(|_| budget.resets_at.is_none())),

@@ -94,6 +94,9 @@ impl Sample {
             source: "window of limit \"status\"".to_owned(),
         });
         yard.findings = vec![foreign_spending()];
+        yard.budget[1].foreign = 38;
+        yard.budget[1].remaining = 1550;
+        yard.budget[1].declared = 2500;
         yard.budget[0].used = 5;
         yard.budget[0].remaining = 0;
         yard.budget[0].kept = 0;

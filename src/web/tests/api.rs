@@ -250,6 +250,7 @@ async fn metrics_say_what_the_pages_say() {
         "larder_build_info{version=\"0.1.0\"} 1",
         "larder_quota_remaining{organization=\"default\",connection=\"yard\",limit=\"status\",endpoint=\"/statusschedule.php\"} 0",
         "larder_quota_limit{organization=\"default\",connection=\"yard\",limit=\"account\"} 2000",
+        "larder_quota_foreign{organization=\"default\",connection=\"yard\",limit=\"account\"} 38",
         "larder_quota_kept{organization=\"default\",connection=\"yard\",limit=\"account\"} 40",
         "larder_upstream_requests_total{organization=\"default\",connection=\"yard\",caller=\"poller\",outcome=\"data\"} 1152",
         "larder_connection_state{organization=\"default\",connection=\"yard\",state=\"held\"} 1",

@@ -31,7 +31,12 @@ async fn the_overview_reads() {
     let locked = Site::loopback(Sample::locked_out()).page("/").await;
     insta::assert_snapshot!("overview_headline_locked_out", part(&locked, "headline"));
     let told = "Somebody else spends on this credential";
-    assert!(locked.contains(told) && locked.contains("seen 12 times") && !calm.contains("class=\"findings\""));
+    assert!(
+        locked.contains(told)
+            && locked.contains("seen 12 times")
+            && locked.contains("38 by others")
+            && !calm.contains("class=\"findings\"")
+    );
     let empty = Site::loopback(Sample::empty()).page("/").await;
     assert!(empty.contains("The shelf is empty.") && empty.contains("No connection yet"));
 }

@@ -44,6 +44,11 @@ pub enum Mode {
     EchoKey,
     /// Any status and JSON text.
     Json(u16, String),
+    /// The normal answer, with `X-RateLimit-Limit` and `-Remaining`: each request so far has taken so many of the total.
+    Counting {
+        total: u64,
+        each: u64,
+    },
 }
 
 /// One request as it arrived.
@@ -298,6 +303,12 @@ impl Inner {
             }
             Mode::RedirectTo(origin) => (302, http(302, &[("location", &format!("{origin}{endpoint}"))], b"")),
             Mode::EchoKey => text(200, &format!("Sorry, the key {key} was not understood. (key={key})")),
+            Mode::Counting { total, each } => {
+                let left = total.saturating_sub(each * (self.seen.len() as u64 + 1)).to_string();
+                let stated = [("x-ratelimit-limit", total.to_string()), ("x-ratelimit-remaining", left)];
+                let headers: Vec<(&str, &str)> = stated.iter().map(|(n, v)| (*n, v.as_str())).collect();
+                (200, json(200, &headers, &self.body(endpoint, parameters)))
+            }
             Mode::Json(status, body) => (*status, json(*status, &[], body)),
             Mode::Normal | Mode::Slow(_) | Mode::Drop | Mode::Cut | Mode::RedirectHere => {
                 (200, json(200, &[], &self.body(endpoint, parameters)))

@@ -1,0 +1,89 @@
+//! The provider's own count beside the ledger: others who spend on the key, a limit that is lower or higher than declared.
+
+use crate::support::app::members;
+use crate::support::*;
+use serde_json::Value;
+
+/// One limit of 20 in 100 s; asked by hand alone after the first poll.
+async fn twenty(provider: &FakeProvider) -> TestApp {
+    let limit = "name = \"all\"\nrequests = 20\nwindow = \"100s\"\nkind = \"rolling\"";
+    let tune = |c: Connection| c.no_limits().limit_text(limit).quiet().min_age("1ms");
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(tune)).await;
+    app.has_polled("yard", "controller").await;
+    app
+}
+
+async fn asks(app: &TestApp, times: usize) {
+    for _ in 0..times {
+        app.operator().refreshes("yard", "controller").await.expect(200);
+    }
+}
+
+async fn budget(app: &TestApp) -> Value {
+    app.connection("yard").await["budget"][0].clone()
+}
+
+async fn found(app: &TestApp, query: &str) -> Vec<Value> {
+    members(&app.get(&format!("/api/v1/findings{query}")).await.json(), "findings")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a31_somebody_else_who_spends_on_the_key_is_found_and_our_share_shrinks() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(Mode::Counting { total: 20, each: 3 });
+    let mut app = twenty(&provider).await;
+    asks(&app, 1).await;
+    let shown = budget(&app).await;
+    assert_eq!((&shown["used"], &shown["foreign"], &shown["remaining"]), (&2.into(), &4.into(), &14.into()));
+    let open = found(&app, "?open=true").await;
+    let [finding] = &open[..] else { panic!("{open:?}") };
+    assert_eq!((&finding["kind"], &finding["subject"]), (&"foreign_spending".into(), &"all".into()));
+    let sentence = finding["sentence"].as_str().expect("a sentence").to_owned();
+    assert!(sentence.contains("at least 4 of the 20"), "how much: {sentence}");
+    assert!(app.get("/c/yard").await.body.contains("4 by others"), "the page shows it");
+
+    app.crash().await;
+    assert_eq!(budget(&app).await["foreign"], 4, "a crash does not give it back");
+    asks(&app, 5).await;
+    assert_eq!(budget(&app).await["remaining"], 0);
+    let refused = app.operator().refreshes("yard", "controller").await.expect_problem(429);
+    assert!(refused["not_before"].is_string(), "exact: {refused}");
+    assert_eq!(provider.count(), 7, "thirteen are the other's");
+    let finding = &found(&app, "?open=true").await[0];
+    assert_eq!(finding["count"], 6, "it counts, it does not multiply: {finding}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lower_limit_is_adopted_and_said_and_a_higher_one_is_offered() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(Mode::Counting { total: 20, each: 1 });
+    let mut app = twenty(&provider).await;
+    let states = async |app: &TestApp, total: u64| {
+        provider.is(Mode::Counting { total, each: 1 });
+        asks(app, 2).await;
+        let shown = budget(app).await;
+        let kinds: Vec<Value> = found(app, "?open=true").await.into_iter().map(|f| f["kind"].clone()).collect();
+        (shown["requests"].as_u64(), shown["declared"].as_u64(), kinds)
+    };
+    assert_eq!(states(&app, 20).await, (Some(20), Some(20), vec![]));
+    assert_eq!(states(&app, 15).await, (Some(15), Some(20), vec!["lower_limit".into()]));
+    assert!(app.get("/c/yard").await.body.contains("20 declared"), "shown beside the declared one");
+    app.restart().await;
+    assert_eq!(budget(&app).await["requests"], 15, "a restart forgets nothing");
+    assert_eq!(states(&app, 20).await, (Some(20), Some(20), vec![]), "lifted, and the finding closed");
+    assert_eq!(states(&app, 500).await, (Some(20), Some(20), vec!["higher_limit_offered".into()]), "not taken");
+    let offer = &found(&app, "?open=true").await[0];
+    assert!(offer["detail"].as_str().is_some_and(|d| d.contains("`requests = 500`")), "{offer}");
+    assert_eq!(found(&app, "").await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a22_a_header_of_another_bucket_gives_nothing_back_and_a_foreign_total_teaches_nothing() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(Mode::Counting { total: 600, each: 5 });
+    let app = twenty(&provider).await;
+    asks(&app, 2).await;
+    let shown = budget(&app).await;
+    assert_eq!((&shown["requests"], &shown["used"], &shown["foreign"]), (&20.into(), &3.into(), &0.into()));
+    assert!(found(&app, "").await.is_empty(), "600 is nothing that was declared");
+}
