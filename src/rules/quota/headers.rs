@@ -127,11 +127,14 @@ fn seconds(n: f64) -> Option<Span> {
     (n > 0.0 && n < 1e8).then(|| Span((n * 1e3).ceil() as u64))
 }
 
-/// Figures of one family at one place of their lists.
+/// A number, and the window that stands beside it.
+type Figure = (f64, Option<Span>);
+
+/// What the headers of one family say: lists of figures, or a reset.
 #[derive(Default)]
 struct Figures {
     window: Option<Span>,
-    lists: Vec<(What, Vec<(f64, Option<Span>)>, Option<Span>)>,
+    lists: Vec<(What, Vec<Figure>, Option<Span>)>,
 }
 
 fn families(answer: &Answer, now_wall: Wall) -> Vec<Claim> {
@@ -173,7 +176,7 @@ impl Figures {
 }
 
 /// `100`, `100;w=60`, `200,2000`, and `100, 100;w=60, 1000;w=3600` whose first is the one in force.
-fn list(value: &str) -> Option<Vec<(f64, Option<Span>)>> {
+fn list(value: &str) -> Option<Vec<Figure>> {
     let one = |text: &str| {
         let mut parts = text.split(';');
         let number = decimal(parts.next()?)?;
