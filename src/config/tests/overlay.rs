@@ -162,6 +162,14 @@ fn a_users_own_recipe_works_like_a_built_in_one_and_wins_over_it() {
 }
 
 #[test]
+fn a_recipe_that_nobody_names_is_not_read() {
+    let own = "[[connection]]\nname = \"yard\"\nbase_url = \"https://x.test\"\n\
+               limit = [{ name = \"day\", requests = 5, window = \"5m\", kind = \"rolling\" }]\n";
+    let (_dir, read) = beside(own, "broken", &[0xff, b'=', b'[']);
+    assert_eq!(only(read).recipe, None);
+}
+
+#[test]
 fn errors_of_a_users_own_recipe_name_its_file_line_and_key() {
     let own = "[[connection]]\nname = \"yard\"\nrecipe = \"sprinkler\"\ncredential = { env = \"YARD_KEY\" }\n";
     let broken = RECIPE.replace("interval = \"75s\"", "intervall = \"75s\"").replace("$.id", "$.[");
