@@ -3,12 +3,14 @@
 
 use super::StoreError;
 use super::core::Core;
-use super::files::{self, Scratch, Source};
-use super::open::{self, Check, How, Place};
+use super::files::{self, End, Lent, Scratch, Source};
+use super::open::{self, Check, How, Pages, Place};
 use super::read::Snapshot;
 use super::sentences::{self, Doing};
 use super::survey::{self, Contents};
-use redb::ReadableDatabase;
+use super::tables::Table;
+use redb::backends::FileBackend;
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -17,8 +19,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Enough to check a copy from front to back.
 const CHECK_CACHE: usize = 8 << 20;
+/// Bytes of rows that one transaction of a copy takes: what it has not written yet is in memory.
+const COPY_BYTES: usize = 4 << 20;
 
-/// Copies the file of a running store. What is durable at this moment is in it.
+/// Copies the rows of a running store into a new file: without the pages that are free, and those that its readers pin, of
+/// which a busy file may have more than of any others. What is durable at this moment is in it.
 pub(super) fn backup(core: &Core, destination: &Path) -> Result<String, StoreError> {
     let name = destination.display().to_string();
     if destination.symlink_metadata().is_ok() {
@@ -33,14 +38,53 @@ pub(super) fn backup(core: &Core, destination: &Path) -> Result<String, StoreErr
     let failed = |e: io::Error| sentences::explain_io(&name, Doing::Writing, &e);
     let part = Scratch(files::beside(destination, "part"));
     let file = files::create_private(&part.0).map_err(failed)?;
-    // The pin comes first: it keeps every page of this moment, and of all that follow, where the copy will look for it.
-    let pin = core.begin_read()?;
-    files::copy(&core.disk()?, &file).map_err(failed)?;
-    drop(pin);
+    let disk = FileBackend::new(file).map_err(|e| sentences::explain(&name, Doing::Writing, e))?;
+    let db = open::start(&name, Lent::new(Arc::new(disk), End::Closes), CHECK_CACHE, Pages::Trusted)?;
+    let moment = core.begin_read()?;
+    open::guarded(core.name(), || {
+        Table::ALL.into_iter().try_for_each(|table| Copying { from: core.name(), to: &name }.table(table, &moment, &db))
+    })?;
+    drop(moment);
+    db.close().map_err(|e| sentences::explain(&name, Doing::Closing, e))?;
     let found = check(&part.0, &name)?;
-    let bytes = file.length().map_err(failed)?;
+    let bytes = part.0.metadata().map_err(failed)?.len();
     files::publish(&part.0, destination).map_err(failed)?;
     Ok(format!("{name} is a whole backup of {}: {}", size(bytes), found.sentence()))
+}
+
+/// Which file a failure is told of.
+struct Copying<'a> {
+    from: &'a str,
+    to: &'a str,
+}
+
+impl Copying<'_> {
+    /// In the order of the keys, so that the pages of the copy are full.
+    fn table(&self, table: Table, moment: &ReadTransaction, db: &Database) -> Result<(), StoreError> {
+        let reading = |e: redb::Error| sentences::explain(self.from, Doing::Reading, e);
+        let writing = |e: redb::Error| sentences::explain(self.to, Doing::Writing, e);
+        let from = moment.open_table(table.definition()).map_err(|e| reading(e.into()))?;
+        let mut rows = from.iter().map_err(|e| reading(e.into()))?.peekable();
+        loop {
+            let txn = db.begin_write().map_err(|e| writing(e.into()))?;
+            let mut to = txn.open_table(table.definition()).map_err(|e| writing(e.into()))?;
+            let mut taken = 0;
+            for row in rows.by_ref() {
+                let (key, value) = row.map_err(|e| reading(e.into()))?;
+                let (key, value) = (key.value(), value.value());
+                to.insert(key, value).map_err(|e| writing(e.into()))?;
+                taken += key.len() + value.len();
+                if taken >= COPY_BYTES {
+                    break;
+                }
+            }
+            drop(to);
+            txn.commit().map_err(|e| writing(e.into()))?;
+            if rows.peek().is_none() {
+                return Ok(());
+            }
+        }
+    }
 }
 
 /// Opens a copy of `path` in a temporary folder, checks every page and record, and says what is in it. The file itself is

@@ -10,16 +10,19 @@ use super::sentences::{self, Doing};
 use super::tables::Table;
 use super::write::Writing;
 use super::{Options, StoreError};
-use redb::{Durability, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
+use redb::{Durability, ReadTransaction, ReadableDatabase, WriteTransaction};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Ticks that a pin is held: with a tick every 30 s a plain copy of the file that takes up to 120 s is whole.
 const PIN_TICKS: u64 = 5;
-/// Pages that are pinned cannot be used again. So what is written while the oldest pin is held is bounded: under heavy
-/// writing the window becomes shorter, and a plain copy has to be as quick as that (or is refused when it is opened).
-const PIN_BYTES: u64 = 128 << 20;
+/// Pages that are pinned cannot be used again, so the file grows by them. What is written while the oldest pin is held is
+/// bounded to a quarter of the file, and within these: by its pins alone a file becomes no more than twice of what it has to
+/// be (redb doubles it), once it is larger than a few megabytes. Under heavier writing the window becomes shorter, and a plain
+/// copy has to be as quick as that (or is refused when it is opened); a commit writes some 40 kB, so one every second still
+/// leaves the window whole.
+const PIN_BYTES: (u64, u64) = (8 << 20, 128 << 20);
 
 /// A read transaction that keeps the pages of its moment from being used again, so that whoever copies the file finds
 /// them.
@@ -148,12 +151,6 @@ impl Core {
         live.db.begin_read().map_err(|e| sentences::explain(&self.name, Doing::Reading, e))
     }
 
-    /// The disk under the file, for a copy.
-    pub fn disk(&self) -> Result<Arc<dyn StorageBackend>, StoreError> {
-        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
-        live.as_ref().map(|l| Arc::clone(&l.disk)).ok_or_else(|| self.why_not_open())
-    }
-
     fn why_not_open(&self) -> StoreError {
         self.health().err().unwrap_or(StoreError::Closed)
     }
@@ -260,11 +257,12 @@ impl Core {
     /// Under heavy writing: closer pins, held for less. Called with every commit.
     pub fn pin_by_bytes(&self) {
         let written = self.written();
+        let bound = (self.file_bytes() / 4).clamp(PIN_BYTES.0, PIN_BYTES.1);
         let newest = self.pins().held.back().map(|pin| pin.written);
-        if newest.is_some_and(|at| written > at + PIN_BYTES / 4) {
+        if newest.is_some_and(|at| written > at + bound / 4) {
             self.pin_now();
             let mut pins = self.pins();
-            while pins.held.len() > 1 && pins.held.front().is_some_and(|pin| written > pin.written + PIN_BYTES) {
+            while pins.held.len() > 1 && pins.held.front().is_some_and(|pin| written > pin.written + bound) {
                 pins.held.pop_front();
             }
         }

@@ -73,15 +73,6 @@ impl Source for File {
     }
 }
 
-impl Source for Arc<dyn StorageBackend> {
-    fn length(&self) -> io::Result<u64> {
-        StorageBackend::len(&**self)
-    }
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        StorageBackend::read(&**self, offset, out)
-    }
-}
-
 /// Copies header first, front to back, which is what makes a copy of a live file whole. The length is taken after the
 /// header: whatever the header names was in the file by then. What is all zero stays a hole.
 pub(super) fn copy(source: &impl Source, to: &File) -> io::Result<()> {

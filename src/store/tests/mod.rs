@@ -5,6 +5,7 @@ mod crash;
 mod disk;
 mod file;
 mod findings;
+mod growth;
 mod lanes;
 mod shelf;
 

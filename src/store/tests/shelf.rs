@@ -14,7 +14,7 @@ fn memory() -> Store {
     Store::open_backend(Disk::default(), INLINE).unwrap().0
 }
 
-fn entry(seq: u64) -> HistoryEntry {
+pub(super) fn entry(seq: u64) -> HistoryEntry {
     HistoryEntry {
         seq,
         at: at(seq).stamp(),
