@@ -1,6 +1,7 @@
 //! Every recipe of this binary, tried on answers of its provider: what is read of a good one, what is made of each refusal. The
 //! path is that of `larder recipes test`; the answers are data, in `fixtures`.
 
+mod cases;
 mod cover;
 mod fixture;
 mod planted;
