@@ -7,7 +7,7 @@ use crate::domain::limit::Limit;
 use crate::domain::page::Scan;
 use crate::domain::quota::LimitKey;
 use crate::domain::target::TargetState;
-use crate::domain::time::{Now, Stamp};
+use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::learn::{Amount, Lesson, Others};
 use crate::store::StoreError;
 
@@ -31,6 +31,54 @@ pub fn suddenly_empty(conn: &Conn, target: &Target, before: &TargetState, at: St
         ),
         detail: None,
     })
+}
+
+/// An answer without the list that had members: missing, or something else in its place. It is never believed; what was stays.
+pub fn lost_its_shape(
+    conn: &Conn,
+    target: &Target,
+    before: &TargetState,
+    said: Option<&str>,
+    at: Stamp,
+) -> FindingChange {
+    let why = said.unwrap_or("the answer has another shape");
+    FindingChange::Seen(Seen {
+        about: emptiness(target),
+        credential: Some(conn.credential),
+        at,
+        sentence: format!(
+            "{} answers {} in another shape ({why}); the {} items of before stay until the list is there again.",
+            conn.spec.provider, target.key.target, before.item_count
+        ),
+        detail: None,
+    })
+}
+
+/// The provider asked for a longer wait than is credible: the hold is as long as the ceiling allows.
+pub fn wait_above_ceiling(conn: &Conn, told: Span, at: Stamp) -> FindingChange {
+    FindingChange::Seen(Seen {
+        about: ceiling(conn),
+        credential: Some(conn.credential),
+        at,
+        sentence: format!(
+            "{} asks us to wait {told}; that is above the ceiling, so the hold is {} long.",
+            conn.spec.provider, conn.spec.waits.ceiling
+        ),
+        detail: Some(
+            "If the wait is meant, raise `ceiling` in [connection.waits]; else read the provider's words.".to_owned(),
+        ),
+    })
+}
+
+/// The hold that was as long as the ceiling is over.
+pub fn ceiling_is_past(conn: &Conn, at: Stamp) -> FindingChange {
+    let because = format!("{} answers again.", conn.spec.provider);
+    FindingChange::Settled { about: ceiling(conn), at, because }
+}
+
+fn ceiling(conn: &Conn) -> Matter {
+    let (kind, subject) = (FindingKind::WaitAboveCeiling, String::new());
+    Matter { connection: conn.spec.key.clone(), target: None, kind, subject }
 }
 
 /// The target was answered: emptiness was confirmed, or was none.

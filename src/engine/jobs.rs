@@ -130,7 +130,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
-    let (job_state, message) = judge(command, &after.verdict, after.status, &reply.detail);
+    let (job_state, message) = judge(command, &after.verdict, after.status, body.as_ref(), &reply.detail);
     let again = job_state == JobState::Queued;
     let now = core.clock.now();
     let job = Job { state: job_state, message: Some(message), updated_at: now.stamp(), ..job };
@@ -221,6 +221,7 @@ fn judge(
     command: &CommandSpec,
     verdict: &crate::domain::outcome::Verdict,
     status: Option<u16>,
+    body: Option<&serde_json::Value>,
     detail: &str,
 ) -> (JobState, String) {
     let said = verdict.said.as_ref().map(|s| format!("; the provider said: {s}")).unwrap_or_default();
@@ -228,8 +229,8 @@ fn judge(
     let again = command.retry == Retry::Idempotent;
     match verdict.outcome {
         Outcome::Data | Outcome::NotModified => (JobState::Done, format!("accepted{said}")),
-        // A command may be answered with plain text; what it says is all that is known.
-        Outcome::Unexpected if status.is_some_and(|s| (200..300).contains(&s)) => {
+        // A command may be answered with plain text; what it says is all that is known. JSON that is unexpected says that it failed.
+        Outcome::Unexpected if body.is_none() && status.is_some_and(|s| (200..300).contains(&s)) => {
             (JobState::Done, format!("answered{said}"))
         }
         Outcome::TimedOut | Outcome::Dropped | Outcome::Undecodable | Outcome::TooLarge if again => {
@@ -351,8 +352,12 @@ mod tests {
         ] {
             let never_spec = command("/x");
             let idempotent_spec = CommandSpec { retry: Retry::Idempotent, ..command("/x") };
-            assert_eq!(judge(&never_spec, &verdict(outcome), status, "").0, never, "{outcome} never");
-            assert_eq!(judge(&idempotent_spec, &verdict(outcome), status, "").0, idempotent, "{outcome} idempotent");
+            assert_eq!(judge(&never_spec, &verdict(outcome), status, None, "").0, never, "{outcome} never");
+            assert_eq!(
+                judge(&idempotent_spec, &verdict(outcome), status, None, "").0,
+                idempotent,
+                "{outcome} idempotent"
+            );
         }
     }
 }

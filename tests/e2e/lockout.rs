@@ -20,7 +20,7 @@ async fn gap_after(provider: &FakeProvider, n: usize, within: Duration) -> Durat
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lockout_in_a_200_parks_for_the_whole_window() {
+async fn a53_a_lockout_in_a_200_parks_for_the_whole_window_and_keeps_the_last_good_answer() {
     let provider = FakeProvider::limited(5, secs(10)).await;
     let app = answered_once(&provider).await;
     let mut events = app.events(None).await;
@@ -82,7 +82,7 @@ async fn a_hold_survives_a_crash() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn retry_after_is_honoured_in_full() {
+async fn a09_retry_after_is_honoured_in_full_by_everybody() {
     let provider = FakeProvider::limited(5, secs(10)).await;
     let app = answered_once(&provider).await;
     provider.next(Mode::TooMany(Some("13")));

@@ -21,5 +21,6 @@ mod posting;
 mod readers;
 mod recipes;
 mod refresh;
+mod refusals;
 mod restart;
 mod support;

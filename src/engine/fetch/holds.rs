@@ -3,10 +3,11 @@
 use super::exchange::Exchanged;
 use crate::domain::connection::{Hold, HoldChange, HoldScope};
 use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::finding::FindingChange;
 use crate::domain::outcome::Verdict;
-use crate::domain::time::Now;
+use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core};
-use crate::engine::words;
+use crate::engine::{findings, words};
 use crate::rules::hold::{self, Answered};
 
 /// What the verdict does to the holds of its credential.
@@ -62,4 +63,15 @@ pub fn after(core: &Core, conn: &Conn, changes: &[HoldChange]) -> Vec<Hold> {
         HoldChange::Lift(_) => None,
     }));
     holds
+}
+
+/// A wait beyond what is credible is told to the owners, until the hold that came of it is over.
+pub fn findings(conn: &Conn, verdict: &Verdict, changes: &[HoldChange], at: Stamp) -> Vec<FindingChange> {
+    let beyond = verdict.wait.as_ref().and_then(|wait| wait.beyond).filter(|_| !changes.is_empty());
+    let is_over = |change: &HoldChange| !matches!(change, HoldChange::Put(hold) if hold.ramp.is_none());
+    match beyond {
+        Some(told) => vec![findings::wait_above_ceiling(conn, told, at)],
+        None if !changes.is_empty() && changes.iter().all(is_over) => vec![findings::ceiling_is_past(conn, at)],
+        None => Vec::new(),
+    }
 }

@@ -75,6 +75,7 @@ pub fn consequences(
     let mut events = holds::events(core, conn, &now, &hold);
     let next = connection_after(conn, state, &verdict, &now);
     events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
+    let findings = holds::findings(conn, &verdict, &hold, reply.arrived_at);
     let mut after = Consequences {
         verdict,
         status,
@@ -82,7 +83,7 @@ pub fn consequences(
         hold,
         state: next,
         events,
-        findings: Vec::new(),
+        findings,
         learned: Vec::new(),
         must_last: false,
     };
@@ -300,8 +301,12 @@ fn learned(
         Content::Kept => {
             let trouble = trouble(before.trouble.as_ref(), after, reply);
             let events = troubled(conn, target, before, &trouble, reply.arrived_at).into_iter().collect();
-            let findings = (trouble.reason == reconcile::SUDDENLY_EMPTY)
-                .then(|| findings::suddenly_empty(conn, target, before, reply.arrived_at));
+            let (at, said) = (reply.arrived_at, after.verdict.said.as_deref());
+            let findings = match after.verdict.rule.as_str() {
+                reconcile::SUDDENLY_EMPTY => Some(findings::suddenly_empty(conn, target, before, at)),
+                WRONG_SHAPE if before.item_count > 0 => Some(findings::lost_its_shape(conn, target, before, said, at)),
+                _ => None,
+            };
             let state = TargetState { trouble: Some(trouble), ..before.clone() };
             let writes = vec![Write::Target(key.clone(), state)];
             Learned { writes, events, findings: findings.into_iter().collect(), quiet: false }

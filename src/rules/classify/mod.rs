@@ -109,9 +109,7 @@ impl Classifier {
         };
         let reading = Reading::of(answer, self.salvage);
         let by_recipe = self.recipe(&reading);
-        let reach = by_recipe.as_ref().and_then(|(_, reach)| *reach);
-        let ruling = by_recipe.map(|(ruling, _)| ruling);
-        let (outcome, rule) = ruling.unwrap_or_else(|| self.general(&reading, validators_sent));
+        let ((outcome, rule), reach) = by_recipe.unwrap_or_else(|| self.general(&reading, validators_sent, now_wall));
         let said = if outcome.is_good() { None } else { self.said(&reading) };
         let wait = match outcome {
             Outcome::Limited | Outcome::Unpaid | Outcome::Overloaded | Outcome::NotReady => {
@@ -134,20 +132,32 @@ impl Classifier {
         Some(((rule.outcome, tell(format!("recipe: {}", rule.name), rule.outcome)), rule.hold))
     }
 
-    fn general(&self, reading: &Reading<'_>, validators_sent: bool) -> Ruling {
+    /// Without a recipe's word.
+    fn general(&self, reading: &Reading<'_>, validators_sent: bool, now_wall: Wall) -> (Ruling, Option<Reach>) {
+        let ruling = self.by_status(reading, validators_sent, now_wall);
+        // A plan that leaves out one endpoint says nothing about the others.
+        let is_one = ruling.0 == Outcome::Unpaid && matches!(reading.answer.status, 401 | 403);
+        let alone = is_one && !self.body_reads_like(reading, Words::about_money);
+        (ruling, alone.then_some(Reach::Endpoint))
+    }
+
+    fn by_status(&self, reading: &Reading<'_>, validators_sent: bool, now_wall: Wall) -> Ruling {
         let status = reading.answer.status;
         let limit = |with: &str| (Outcome::Limited, tell(format!("status {status}{with}"), Outcome::Limited));
+        let unpaid = |with: &str| (Outcome::Unpaid, format!("status {status}{with}"));
         let plain = |outcome: Outcome| (outcome, format!("status {status}"));
         match status {
-            429 => limit(""),
-            402 => plain(Outcome::Unpaid),
             410 => plain(Outcome::Gone),
+            402 => unpaid(""),
+            400..600 if self.is_about_money(reading, now_wall) => unpaid(" with a text about money or the plan"),
+            429 => limit(""),
             304 if validators_sent => plain(Outcome::NotModified),
             304 => (Outcome::Unexpected, "status 304 to a request without validators".to_owned()),
             206 => (Outcome::Unexpected, "status 206, a part of an answer".to_owned()),
-            200..300 => self.success(reading),
+            200..300 => self.success(reading, now_wall),
             401 | 403 if self.body_reads_like(reading, Words::likely_limit) => limit(" with a text about a limit"),
             401 | 403 if waits::says_that_nothing_is_left(reading.answer) => limit(" with nothing left"),
+            401 | 403 if self.body_reads_like(reading, Words::about_the_plan) => unpaid(" with a text about the plan"),
             401 | 403 => plain(Outcome::CredentialRejected),
             400..600 if self.body_reads_like(reading, Words::surely_limit) => limit(" with a text about a limit"),
             408 | 500..600 => plain(Outcome::Overloaded),
@@ -155,31 +165,41 @@ impl Classifier {
         }
     }
 
+    /// A text about money, in an answer that does not say when to come again: who does speaks of a limit.
+    fn is_about_money(&self, reading: &Reading<'_>, now_wall: Wall) -> bool {
+        self.body_reads_like(reading, Words::about_money) && self.waits.hint(reading, now_wall).is_none()
+    }
+
     /// A 2xx is data only if its body is JSON and not an error object in disguise.
-    fn success(&self, reading: &Reading<'_>) -> Ruling {
+    fn success(&self, reading: &Reading<'_>, now_wall: Wall) -> Ruling {
         let status = reading.answer.status;
         let unexpected = |what: &str| (Outcome::Unexpected, format!("status {status} {what}"));
         let limited = |what: &str| (Outcome::Limited, tell(format!("status {status} {what}"), Outcome::Limited));
-        if let Some(body) = &reading.json {
-            let about_a_limit = said::error_texts(body).into_iter().any(|text| Words::known().surely_limit(text));
-            if about_a_limit {
-                return limited("with an error object about a limit");
+        let Some(body) = &reading.json else {
+            if !reading.utf8 {
+                return (Outcome::Undecodable, format!("status {status} with bytes that are not UTF-8"));
             }
-            return match graphql::errors(body) {
-                Some((outcome, what)) => (outcome, format!("status {status} {what}")),
-                None => (Outcome::Data, format!("status {status}")),
-            };
+            if reading.text.trim().is_empty() {
+                return unexpected("with an empty body");
+            }
+            if Words::known().surely_limit(&Words::known().plain(&reading.text)) {
+                return limited("with a sentence about a limit instead of JSON");
+            }
+            return unexpected(&reading.flaw.to_string());
+        };
+        let texts = said::error_texts(body);
+        let speaks = |about: fn(&Words, &str) -> bool| texts.iter().any(|text| about(Words::known(), text));
+        if speaks(Words::about_money) && self.waits.hint(reading, now_wall).is_none() {
+            return (Outcome::Unpaid, format!("status {status} with an error object about money or the plan"));
         }
-        if !reading.utf8 {
-            return (Outcome::Undecodable, format!("status {status} with bytes that are not UTF-8"));
+        if speaks(Words::surely_limit) {
+            return limited("with an error object about a limit");
         }
-        if reading.text.trim().is_empty() {
-            return unexpected("with an empty body");
+        match graphql::errors(body) {
+            Some((outcome, what)) => (outcome, format!("status {status} {what}")),
+            None if said::is_failure(body) => unexpected("with an error object"),
+            None => (Outcome::Data, format!("status {status}")),
         }
-        if Words::known().surely_limit(&Words::known().plain(&reading.text)) {
-            return limited("with a sentence about a limit instead of JSON");
-        }
-        unexpected(&reading.flaw.to_string())
     }
 
     fn body_reads_like(&self, reading: &Reading<'_>, about: fn(&Words, &str) -> bool) -> bool {

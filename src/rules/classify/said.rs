@@ -90,6 +90,37 @@ pub(super) fn error_texts(body: &Value) -> Vec<&str> {
     members.iter().filter(|(name, v)| speaks(name, v)).flat_map(|(_, v)| texts(v, 32)).collect()
 }
 
+/// Members that say in so many words that it failed, where they have anything in them.
+#[rustfmt::skip]
+const FAILURES: [&str; 8] = [
+    "error", "errors", "fault", "errormessage", "errorcode", "errortype", "errordescription", "failcode",
+];
+
+/// Whether a body is evidently an error object, by its members and by a sign of failure among them: whatever its wording, it is no
+/// data (A13, A45).
+pub(super) fn is_failure(body: &Value) -> bool {
+    let Some(members) = body.as_object() else { return false };
+    let denies =
+        |v: &Value| matches!(v, Value::Bool(false)) || v.as_str().is_some_and(|s| s.eq_ignore_ascii_case("false"));
+    let says_so = |v: &Value| match v {
+        Value::Null | Value::Bool(false) => false,
+        Value::Bool(true) => true,
+        Value::Number(n) => n.as_f64() != Some(0.0),
+        Value::String(text) => !matches!(text.trim(), "" | "0" | "false" | "none" | "null" | "ok" | "OK"),
+        Value::Array(_) | Value::Object(_) => has_content(v),
+    };
+    let sign = |(name, v): (&String, &Value)| {
+        is_one_of(&["success", "ok"], name) && denies(v) || is_one_of(&FAILURES, name) && says_so(v)
+    };
+    let evident = |(name, v): (&String, &Value)| {
+        is_empty(v)
+            || is_one_of(&BESIDE, name)
+            || is_one_of(&FAILURES, name)
+            || is_one_of(&ERROR_LIKE, name) && !has_content(v)
+    };
+    members.iter().all(evident) && members.iter().any(sign)
+}
+
 fn is_one_of(names: &[&str], name: &str) -> bool {
     let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-')).collect::<String>().to_lowercase();
     names.contains(&plain.as_str())
@@ -204,6 +235,34 @@ mod tests {
         ];
         for body in data {
             assert!(!error_texts(&body).contains(&"x"), "{body}");
+        }
+    }
+
+    #[test]
+    fn a13_a_sign_of_failure_is_no_data_whatever_its_wording() {
+        for body in [
+            json!({"success": false, "code": 28_841_004}),
+            json!({"success": false, "msg": "No permissions"}),
+            json!({"ok": false, "error": "something"}),
+            json!({"error": "device offline"}),
+            json!({"error": {"code": 5, "message": "no"}}),
+            json!({"errors": [{"detail": "no"}], "data": null}),
+            json!({"success": "false", "data": []}),
+        ] {
+            assert!(is_failure(&body), "{body}");
+        }
+        for body in [
+            json!({"success": true}),
+            json!({"error": null, "result": "x"}),
+            json!({"error": 0, "message": "ok"}),
+            json!({"errors": [], "data": null}),
+            json!({"error": "x", "devices": [1]}),
+            json!({"success": false, "zones": {"a": 1}}),
+            json!({"message": "started", "message_type": "info"}),
+            json!([{"error": "x"}]),
+            json!({}),
+        ] {
+            assert!(!is_failure(&body), "{body}");
         }
     }
 

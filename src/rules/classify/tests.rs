@@ -67,7 +67,7 @@ fn a_304_is_an_answer_to_a_question_with_validators() {
 }
 
 #[test]
-fn a_limit_never_rejects_a_credential() {
+fn a05_a_limit_never_rejects_a_credential() {
     let bodies = [
         r#"{"message":"Out of call volume quota. Quota will be replenished in 00:46:40."}"#,
         r#"{"error":{"code":26,"message":"User usage reached"}}"#,
@@ -87,8 +87,50 @@ fn a_limit_never_rejects_a_credential() {
     assert_eq!(verdict(403, &[("x-ratelimit-remaining", "12")], "Forbidden").outcome, CredentialRejected);
 }
 
+/// Money is not a matter of waiting, unless the provider says when to come again. A limit stays a limit.
 #[test]
-fn a_limit_in_a_200() {
+fn money_and_plans_are_told_from_limits() {
+    let table = [
+        (429, r#"{"errors":[{"type":"PUBLIC_API_BILLING_LIMIT_EXCEEDED"}]}"#, Unpaid),
+        (429, r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#, Unpaid),
+        (429, r#"{"error":{"type":"enforced_spend_limit_reached"}}"#, Unpaid),
+        (429, r#"{"error":{"message":"Check your plan and billing details. Please retry in 37s."}}"#, Limited),
+        (429, r#"{"error":"Rate limit exceeded. Upgrade your plan for more."}"#, Limited),
+        (
+            200,
+            r#"{"success":false,"code":28841002,"msg":"Your subscription to cloud development plan has expired"}"#,
+            Unpaid,
+        ),
+        (200, r#"{"error":"You are out of credits"}"#, Unpaid),
+        (
+            200,
+            r#"{"Note":"Our rate limit is 25 requests per day. Subscribe to a premium plan to remove it."}"#,
+            Limited,
+        ),
+        (403, r#"{"message":"This endpoint is not part of your plan"}"#, Unpaid),
+        (401, r#"{"message":"Please upgrade to a paid tier"}"#, Unpaid),
+        (403, r#"{"message":"You have exceeded the DAILY quota for requests on your current plan, BASIC"}"#, Limited),
+        (401, r#"{"message":"Invalid API key"}"#, CredentialRejected),
+        (200, r#"{"devices":[{"name":"billing meter"}]}"#, Data),
+    ];
+    for (status, body, outcome) in table {
+        let v = verdict(status, &[], body);
+        assert_eq!(v.outcome, outcome, "{status} {body}: {}", v.rule);
+    }
+    assert_eq!(verdict(403, &[], r#"{"message":"Not in your plan"}"#).reach, Some(Reach::Endpoint), "one endpoint");
+    assert_eq!(verdict(402, &[], "").reach, None, "the account");
+    assert_eq!(verdict(429, &[("retry-after", "30")], r#"{"error":"billing limit"}"#).outcome, Limited);
+}
+
+#[test]
+fn an_error_object_is_never_data() {
+    let v = verdict(200, &[], r#"{"success":false,"code":28841004}"#);
+    assert_eq!((v.outcome, v.rule.as_str()), (Unexpected, "status 200 with an error object"), "A45");
+    assert_eq!(verdict(200, &[], r#"{"message":"started","message_type":"info"}"#).outcome, Data);
+}
+
+#[test]
+fn a10_a14_a_limit_in_a_200() {
     let bodies = [
         "You have exceeded the maximum number of requests. Please try again in 5 minutes.",
         r#""API rate limit exceeded""#,
@@ -110,6 +152,40 @@ fn a_limit_in_a_200() {
         assert_eq!(v.outcome, Limited, "{body}: {}", v.rule);
         assert!(v.rule.contains("rate limited") && v.said.is_some(), "{v:?}");
     }
+}
+
+/// Limited until then, key rejected, unreachable: three things, also during the first configuration.
+#[test]
+fn a06_a_limit_a_rejection_and_silence_are_three_things() {
+    let limited = verdict(429, &[("x-ratelimit-reset", "2026-12-01T00:00:00Z")], "");
+    assert_eq!((limited.outcome, limited.wait.map(|w| w.wait.as_secs())), (Limited, Some(75_827)));
+    assert_eq!(verdict(401, &[], r#"{"message":"Invalid API key"}"#).outcome, CredentialRejected);
+    let silence = Reply { result: Err(Failure::Connect), ..reply(200, &[], b"") };
+    assert_eq!(classifier(&[]).classify(&silence, false, NOW).verdict.outcome, Unreachable);
+}
+
+#[test]
+fn a15_three_wordings_of_one_limit_are_one_limit() {
+    for words in [
+        "You are calling this API too often. Please slow down.",
+        "The number of calls that your key may make was exceeded; limit: 60 per hour",
+        "Maximum requests reached, come back later",
+    ] {
+        for status in [200, 400, 403, 429, 500] {
+            assert_eq!(
+                verdict(status, &[], &format!("{{\"error\":\"{words}\"}}")).outcome,
+                Limited,
+                "{status} {words}"
+            );
+        }
+    }
+}
+
+/// One of six parallel reads was refused: that one is refused, and the others are data by themselves.
+#[test]
+fn a24_a_refusal_is_never_data() {
+    let v = verdict(429, &[("cache-control", "max-age=600")], r#"{"devices":[{"id":1}]}"#);
+    assert_eq!(v.outcome, Limited);
 }
 
 #[test]

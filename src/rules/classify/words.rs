@@ -31,11 +31,25 @@ const SURE: &str = r"(?x)
 /// A wording that makes a 401 or 403 a question of how much instead of who (A5): never a reason to reject a credential.
 const LIKELY: &str = r"\b(limit(s|ed|er|ing)?|quotas?|throttl\w*|too[\s_-]*many|exceed\w*|rate|usage|frequen\w*|volume|overage)\b|rate_?limit|quota";
 
+/// A wording about money, points or a plan that ended: not a matter of waiting, also where it calls itself a limit.
+const MONEY: &str = r"(?x)
+    (\b|_)billing(\b|_) | insufficient[\s_-]*(quota|credits?|points|funds|balance) | not\s+enough\s+(credits?|points|funds)
+  | payment[\s_-]*(is\s+)?required | (\b|_)spend(ing)?[\s_-]*limit | \bout\s+of\s+(credits?|points|funds|money)\b | \btop\s+up\s+your\b
+  | \b(credits?|points|balance|funds)\b [^.\n]{0,40} \b(exhausted|depleted|used\s+up|run\s+out|too\s+low)\b
+  | \b(no|zero|0)\s+(more\s+)?(credits|points)\s+(left|remaining)\b
+  | \b(subscription|plan|trial|licen[cs]e)\b [^.\n]{0,40} \b(expired|ended|lapsed|cancell?ed|unpaid|past\s+due|overdue)\b
+";
+
+/// A wording that makes a 401 or 403 a question of the plan, where nothing in it speaks of a limit.
+const PLAN: &str = r"\b(plans?|subscri\w+|upgrade|tiers?|premium|pricing|purchase|paid)\b";
+
 /// The compiled patterns. `None` is a pattern that does not compile, which a test forbids.
 #[derive(Debug)]
 pub(super) struct Words {
     sure: Option<Regex>,
     likely: Option<Regex>,
+    money: Option<Regex>,
+    plan: Option<Regex>,
     tags: Option<Regex>,
 }
 
@@ -53,6 +67,8 @@ impl Words {
         Words {
             sure: regex(SURE),
             likely: regex(LIKELY),
+            money: regex(MONEY),
+            plan: regex(PLAN),
             tags: regex(r"(?s)<!--.*?-->|<(script|style|svg)\b.*?</(script|style|svg)\s*>|<[^>]*>"),
         }
     }
@@ -66,6 +82,16 @@ impl Words {
     pub(super) fn likely_limit(&self, text: &str) -> bool {
         let text = cut(text, LOOKED_AT);
         matches(self.likely.as_ref(), text) || matches(self.sure.as_ref(), text)
+    }
+
+    /// Reads like an empty purse, whatever the status.
+    pub(super) fn about_money(&self, text: &str) -> bool {
+        matches(self.money.as_ref(), cut(text, LOOKED_AT))
+    }
+
+    /// Reads like a matter of the plan in the mouth of a 401 or 403.
+    pub(super) fn about_the_plan(&self, text: &str) -> bool {
+        matches(self.plan.as_ref(), cut(text, LOOKED_AT))
     }
 
     /// What a person would read of a body that is not JSON: without markup, from its beginning.
@@ -98,8 +124,8 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        let Words { sure, likely, tags } = words();
-        assert!(sure.is_some() && likely.is_some() && tags.is_some());
+        let Words { sure, likely, money, plan, tags } = words();
+        assert!([sure, likely, money, plan, tags].iter().all(Option::is_some));
     }
 
     #[test]

@@ -112,6 +112,20 @@ fn a_short_hold_is_over_with_the_first_good_answer() {
     assert_eq!(desk.hears(301, "/b", &verdict(Outcome::Data)), [HoldChange::Lift(HoldScope::Credential)]);
 }
 
+/// A socket that is refused again and again knocks less and less: ten refusals without a word take hours, not seconds.
+#[test]
+fn a01_each_knock_at_a_closed_door_makes_the_next_one_later() {
+    let (mut desk, mut now, mut knocks) = (Desk::default(), 0, Vec::new());
+    for _ in 0..10 {
+        desk.hears(now, "/a", &verdict(Outcome::Limited));
+        let until = desk.holds[0].until.0 / 1000;
+        knocks.push(until - now);
+        now = until;
+    }
+    assert!(knocks.windows(2).all(|w| w[1] >= w[0]), "{knocks:?}");
+    assert!(knocks.iter().skip(4).all(|gap| *gap >= 600), "{knocks:?}");
+}
+
 #[test]
 fn after_a_long_hold_the_rate_grows_back_over_some_polls() {
     let mut desk = Desk::default();

@@ -1,0 +1,118 @@
+//! What real clients got wrong when a provider refused (field failures A2, A5, A12, A23, A45): whom it stops, for how long, and what
+//! stays on the shelf.
+
+use crate::support::app::members;
+use crate::support::*;
+use serde_json::Value;
+
+fn answers(status: u16, body: &str) -> Mode {
+    Mode::Json(status, body.to_owned())
+}
+
+fn seconds_between(from: &Value, until: &Value) -> i64 {
+    let at = |v: &Value| v.as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok()).unwrap_or_else(|| panic!("{v}"));
+    at(until).as_second() - at(from).as_second()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a05_a_quota_text_in_a_403_parks_and_leaves_the_credential_alone() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(Config::yard(&provider.base_url())).await;
+    app.has_polled("yard", "controller").await;
+    let words = "Out of call volume quota. Quota will be replenished in 00:46:40.";
+    provider.next(answers(403, &format!("{{\"message\":\"{words}\"}}")));
+    let held = app.connection_when("yard", "the connection is held", |c| !c["hold"].is_null()).await;
+    assert_eq!((&held["state"], &held["hold"]["reason"]), (&"held".into(), &"rate_limited".into()), "{held}");
+    assert_eq!((&held["hold"]["scope"], &held["hold"]["said"]), (&"credential".into(), &words.into()), "{held}");
+    let length = seconds_between(&held["hold"]["since"], &held["hold"]["until"]);
+    assert!((2800..=2801).contains(&length), "{length} s: {held}");
+    // Page and charge explain the decision: since, until, which rule, whose words.
+    let rule = held["hold"]["rule"].as_str().expect("a rule");
+    let page = app.get("/c/yard").await.expect(200).body;
+    assert!(page.contains(rule) && page.contains(words) && page.contains("nothing is asked before"), "{page}");
+    let charge = app.has_charge("yard", "limited").await;
+    assert_eq!((&charge["rule"], &charge["said"], &charge["status"]), (&rule.into(), &words.into(), &403.into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a02_a_park_survives_every_start_without_a_call() {
+    let provider = FakeProvider::unlimited().await;
+    provider
+        .is(answers(200, r#"{"errors":[{"message":"Too many requests.","extensions":{"errorCode":"KT-CT-1199"}}]}"#));
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().limit("slow", 500, "5m", ""));
+    let mut app = TestApp::start(config).await;
+    app.connection_when("yard", "the connection is held", |c| !c["hold"].is_null()).await;
+    for _ in 0..5 {
+        app.crash().await;
+        assert_eq!(app.connection("yard").await["hold"]["reason"], "rate_limited");
+    }
+    stays("one call, however often it starts", 1, secs(3), || provider.count()).await;
+}
+
+/// Nothing enters the shelf that is no data, whatever its wording; what was there stays, and the owners are told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a12_a23_what_is_no_data_replaces_nothing() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.every("1s"))).await;
+    let good = app.has_polled("yard", "controller").await;
+    provider.is(answers(200, r#"{"relays":"the list is being prepared"}"#));
+    app.has_charge("yard", "unexpected").await;
+    let target = app.target("yard", "controller").await;
+    assert_eq!((&target["item_count"], &target["generation"]), (&good["item_count"], &good["generation"]), "{target}");
+    let open = members(&app.get("/api/v1/findings?open=true").await.json(), "findings");
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert_eq!(open[0]["kind"], "sudden_emptiness", "{open:?}");
+    provider.is(answers(200, r#"{"success":false,"code":28841004}"#));
+    let charge = eventually("an error object of unknown wording", SOON, || async {
+        let rule = |c: &Value| c["rule"].as_str().is_some_and(|r| r.contains("error object"));
+        app.ledger("yard").await.into_iter().find(rule)
+    })
+    .await;
+    assert_eq!(charge["outcome"], "unexpected", "A45: {charge}");
+    assert_eq!(app.target("yard", "controller").await["item_count"], good["item_count"]);
+    provider.is(Mode::Normal);
+    eventually("the finding closes with the list", 2 * SOON, || async {
+        members(&app.get("/api/v1/findings?open=true").await.json(), "findings").is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejection_by_one_endpoint_stops_that_endpoint_alone() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url())).await;
+    app.has_polled("yard", "controller").await;
+    provider.switches(Mode::Unauthorized);
+    let id = app.operator().runs_zone(2).await;
+    app.operator().sees_job(id, "failed").await;
+    let view = app.connection("yard").await;
+    assert_eq!(view["hold"], Value::Null, "the credential is not in doubt: {view}");
+    let alone = &view["endpoint_holds"][0];
+    assert_eq!((&alone["scope"], &alone["reason"]), (&"endpoint".into(), &"credential_rejected".into()), "{view}");
+    assert!(alone["endpoint"].as_str().is_some_and(|e| e.contains("setzone")), "{view}");
+    assert!(app.get("/c/yard").await.expect(200).body.contains("alone on hold"));
+    let metrics = app.get("/metrics").await.expect(200).body;
+    assert!(
+        metrics.contains("larder_holds{organization=\"default\",connection=\"yard\",scope=\"endpoint\""),
+        "{metrics}"
+    );
+    // It is remembered, it is not asked again, and the rest goes on.
+    app.crash().await;
+    let polls = provider.count_of(STATUS);
+    let again = app.operator().runs_zone(1).await;
+    app.operator().sees_job(again, "failed").await;
+    eventually("polling goes on", 2 * SOON, || async { (provider.count_of(STATUS) > polls + 1).then_some(()) }).await;
+    assert_eq!(provider.count_of(SET_ZONE), 1, "the held endpoint was not asked again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_purse_is_told_from_a_limit() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(Config::yard(&provider.base_url())).await;
+    app.has_polled("yard", "controller").await;
+    provider.next(answers(402, r#"{"error":"Payment is required to make this api call"}"#));
+    let held = app.connection_when("yard", "the connection is held", |c| !c["hold"].is_null()).await;
+    assert_eq!((&held["hold"]["reason"], &held["state"]), (&"unpaid".into(), &"exhausted".into()), "{held}");
+    assert!(seconds_between(&held["hold"]["since"], &held["hold"]["until"]) >= 6 * 3600, "{held}");
+    assert!(held["sentence"].as_str().is_some_and(|s| s.contains("does not pass by waiting")), "{held}");
+}
