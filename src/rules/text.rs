@@ -27,8 +27,8 @@ pub fn utf8(bytes: Vec<u8>, content_type: Option<&str>, declared: Option<&str>) 
 
 /// `charset` of a `Content-Type`, in quotes or not.
 fn charset_of(content_type: &str) -> Option<&str> {
-    let parameters = content_type.split(';').skip(1).filter_map(|part| part.split_once('='));
-    let charset = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset")).next();
+    let mut parameters = content_type.split(';').skip(1).filter_map(|part| part.split_once('='));
+    let charset = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
     charset.map(|(_, value)| value.trim().trim_matches('"'))
 }
 
