@@ -151,9 +151,10 @@ async fn poll_once(
     let Some(turns) = core.turns(conn.credential) else { return Err(Polled::Over) };
     let turn = turns.enter(conn.ask(Caller::Poller, target.spec.endpoint(), target.cost()));
     let mut ear = turns.ear();
+    // Whatever arrives from now on is as new as this round can wish for, however long it waits.
+    let wish = wish.unwrap_or(Wish::NewerThan(core.clock.now().stamp()));
     loop {
         ear.listen();
-        let wish = wish.unwrap_or(Wish::NewerThan(core.clock.now().stamp()));
         let at = match let_others_go(core, conn, &turn, &mut ear).await {
             false => return Err(Polled::Over),
             true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wish).await {

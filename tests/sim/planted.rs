@@ -161,6 +161,15 @@ fn each_checker_sees_its_doctored_record() {
         ("stale and called fresh", "honest age", with(shows(170_000, "z0=2", 93, true, 2))),
         ("a poll because of a restart", "polls keep their interval", with(asks(100_001, 9, Caller::Poller))),
         ("a poller that fell asleep", "polls go on", with(shows(1_100_000, "z0=2", 638, false, 2))),
+        ("a poll of what a refresh just answered", "polls heed newer answers", {
+            let mut record = with(fact(149_000, What::RefreshAsked { target: zone() }));
+            let due = record.iter().position(|f| f.at == 151_000).unwrap_or(0);
+            record.truncate(due);
+            record.retain(|f| f.at < 90_000 || f.at > 100_000);
+            record.extend([asks(150_900, 9, Caller::Refresh), answers(151_300, 9, "z0=2")]);
+            record.push(asks(151_300, 10, Caller::Poller));
+            record
+        }),
         ("a refresh that nobody asked for", "nothing unasked", with(asks(140_500, 9, Caller::Refresh))),
         ("a request by nobody", "nothing unasked", with(asks(140_500, 9, Caller::Gateway))),
         ("a call although refused", "holds hold", with(runs(400_000, 9, "c0"))),

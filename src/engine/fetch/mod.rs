@@ -22,7 +22,7 @@ use crate::rules::budget::Refusal;
 use crate::rules::paging::{Ask, Pager};
 use crate::rules::template::When;
 use crate::rules::{breaker, schedule};
-use crate::store::{StoreError, Write};
+use crate::store::{Commit, Lane, StoreError, Write};
 use crate::upstream::Request;
 use exchange::{Asking, exchange};
 use std::collections::BTreeMap;
@@ -72,7 +72,8 @@ pub enum Wish {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     pub due: Stamp,
-    /// When its first request was admitted; not when it was wished for, which may have been long before.
+    /// When its first request was admitted, or the answer came that spared it; not when it was wished for, which may have been long
+    /// before.
     pub began: Option<Stamp>,
 }
 
@@ -101,6 +102,9 @@ pub async fn fetch(
         Wish::PageOf(reading) => !flight.is_at(reading),
     };
     if fulfilled {
+        if let (Some(round), Some(as_of)) = (round, before.as_of) {
+            satisfied(core, conn, round, as_of).await?;
+        }
         return Ok(Done { outcome: Outcome::Data, asked: false, goes_on: None });
     }
     let question = question(core, conn, target)?;
@@ -230,6 +234,31 @@ async fn ask(
     }
     drop(state);
     exchange(core, conn, &asking, permit, request).await
+}
+
+/// Somebody else asked while a round waited for its turn: the answer is as new as the round could wish for, and is the round's. The next
+/// one is due an interval after it (law 8), and a restart keeps to that (law 6). Nothing was polled, and nothing says so.
+async fn satisfied(core: &Core, conn: &Conn, round: &mut Round, as_of: Stamp) -> Result<(), Stopped> {
+    if round.began.is_some() {
+        return Ok(());
+    }
+    let mut state = conn.state.lock().await;
+    round.began = Some(as_of);
+    let holds = core.store.holds(conn.credential);
+    let next = ConnectionState { next_poll_at: round.next(conn, state.failures, &holds), ..state.clone() };
+    let writes = vec![Write::Connection(conn.spec.key.clone(), next.clone())];
+    let commit = Commit {
+        resolve: None,
+        hold: None,
+        writes,
+        events: Vec::new(),
+        findings: Vec::new(),
+        learned: Vec::new(),
+        lane: Lane::Durable,
+    };
+    core.commit(commit).await?;
+    *state = next;
+    Ok(())
 }
 
 /// Asks cheaply where the provider gave validators (RFC 9110 section 13).

@@ -54,6 +54,49 @@ pub fn polls_go_on(scenario: &Scenario, record: &[Fact]) -> Verdict {
     Ok(())
 }
 
+/// Law 8, F5: a round that was due while somebody else's answer was on its way takes that answer for its own, and the next one is due
+/// an interval after it. Seen where nothing but the answers happened: in calm weather, inside one life, with nobody at the switch.
+pub fn polls_heed_newer_answers(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    let spec = &scenario.connections[0];
+    let Interval::Every(interval) = spec.poll.interval else { return Ok(()) };
+    if !scenario.weather.is_calm() || spec.key.connection.as_str() != "yard" {
+        return Ok(());
+    }
+    let interval = interval.0 as Ms;
+    let requests = by_number(record);
+    // The last poll if it was answered, and the last answer to somebody else after it.
+    let (mut polled, mut answered, mut other): (Option<Ms>, Option<Ms>, Option<Ms>) = (None, None, None);
+    for fact in record {
+        match &fact.what {
+            What::Started | What::Ended(_) | What::SwitchAsked { .. } | What::Switched { .. } => {
+                (polled, answered, other) = (None, None, None);
+            }
+            What::Sent(s) if s.caller == Caller::Poller => {
+                let due = answered.map(|at| at + interval);
+                if let (Some(due), Some(came)) = (due, other)
+                    && due < came
+                    && fact.at < came + interval
+                {
+                    let what =
+                        format!("due at {due}, answered by another's request at {came}, and polled all the same");
+                    return broken("polls heed newer answers", fact.at, what);
+                }
+                (polled, answered, other) = (Some(fact.at), None, None);
+            }
+            What::Delivered { request, meant } => {
+                let by_poller = requests.get(request).map(|s| s.caller == Caller::Poller);
+                match (by_poller, meant) {
+                    (Some(true), Meant::Good(_)) => answered = polled,
+                    (Some(false), Meant::Good(_)) => other = Some(fact.at),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Law 6: beside polls nothing is sent that nobody asked for. A restart asks for nothing.
 pub fn nothing_unasked(record: &[Fact]) -> Verdict {
     let mut refreshes: BTreeMap<String, i64> = BTreeMap::new();

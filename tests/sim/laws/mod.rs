@@ -36,6 +36,7 @@ pub fn check(scenario: &Scenario, record: &[Fact]) -> Verdict {
     honest_age(scenario, record)?;
     polls_keep_their_interval(scenario, record)?;
     polls_go_on(scenario, record)?;
+    polls_heed_newer_answers(scenario, record)?;
     nothing_unasked(record)?;
     refreshes_are_worth_it(scenario, record)?;
     holds_hold(record)?;
