@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_behind_its_high_water_mark_gives_only_the_uptime_and_is_not_trusted_until_it_passes_it() {
+    fn a39_a_clock_behind_its_high_water_mark_gives_only_the_uptime_and_is_not_trusted_until_it_passes_it() {
         let mut t = first();
         let at = t.read(60_000, Wall(T0 + 10_000));
         let mark = t.mark(60_000, Wall(T0 + 10_000));
@@ -292,6 +292,19 @@ mod tests {
         let mark = wrong.mark(30_000, Wall(T0 - 86_390_000));
         let mut right = Timeline::resume(Some(mark), Some(sent.stamp()), "boot-c", 15_000, Wall(T0 + 7_200_000));
         assert_eq!(right.read(15_000, Wall(T0 + 7_200_000)).steady.since(sent.steady), Span(15_000));
+    }
+
+    /// A boot clock of years on disk, and a boot clock of seconds after the reboot.
+    #[test]
+    fn a_reboot_after_years_of_uptime_blocks_nobody_for_years() {
+        let years = 5 * 365 * 86_400_000;
+        let mut t = Timeline::resume(None, None, "boot-a", years, Wall(T0));
+        let at = t.read(years + 60_000, Wall(T0 + 60_000));
+        let hold = at.steady + Span::from_secs(600);
+        let mark = t.mark(years + 60_000, Wall(T0 + 60_000));
+        let mut again = Timeline::resume(Some(mark), Some(at.stamp()), "boot-b", 5_000, Wall(T0 + 90_000));
+        assert_eq!(hold.since(again.read(5_000, Wall(T0 + 90_000)).steady), Span::from_secs(570));
+        assert_eq!(hold.since(again.read(575_000, Wall(T0 + 660_000)).steady), Span::ZERO);
     }
 
     #[test]

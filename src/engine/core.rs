@@ -306,6 +306,19 @@ impl Conn {
         state.enabled.as_ref().map_or(self.spec.poll.enabled, |s| s.on)
     }
 
+    /// When to ask again that was refused until `at` by `limit`. The providers' days turn for everybody in one instant: who waits for
+    /// that goes on at a moment of its own.
+    pub fn after_refusal(&self, limit: &str, at: Steady) -> Steady {
+        let turns = |l: &Limit| l.name == limit && l.kind.begins().is_some();
+        if self.limits.iter().any(turns) { at + self.spread() } else { at }
+    }
+
+    /// How far from the others it begins, and goes on after a reset.
+    pub fn spread(&self) -> Span {
+        let interval = self.base_interval();
+        schedule::spread(schedule::phase(&self.installation, &self.spec.key.to_string(), interval), interval)
+    }
+
     pub fn ask(&self, caller: Caller, endpoint: Endpoint, cost: u32) -> Ask {
         Ask { caller, endpoint, cost }
     }

@@ -163,8 +163,7 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
             spec: spec.clone(),
         };
         if conn.state.get_mut().next_poll_at.is_none() && !conn.targets.is_empty() {
-            let phase = schedule::phase(&parts.opening.installation, &spec.key.to_string(), conn.base_interval());
-            conn.state.get_mut().next_poll_at = Some(schedule::first(now, phase));
+            conn.state.get_mut().next_poll_at = Some(schedule::first(now, conn.spread()));
             firsts.push(Write::Connection(spec.key.clone(), conn.state.get_mut().clone()));
         }
         conns.push(conn);

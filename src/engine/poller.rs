@@ -159,7 +159,9 @@ async fn poll_once(
             false => return Err(Polled::Over),
             true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wish).await {
                 Ok(done) => return Ok(done),
-                Err(Stopped::Refused(Refusal::NotUntil { at, .. })) if at != Steady::MAX => at,
+                Err(Stopped::Refused(Refusal::NotUntil { at, limit })) if at != Steady::MAX => {
+                    conn.after_refusal(&limit, at)
+                }
                 Err(Stopped::Refused(Refusal::Probing { at })) => at,
                 Err(Stopped::Refused(Refusal::Held(hold))) if hold.scope != HoldScope::Credential => {
                     return Err(Polled::Held);

@@ -3,8 +3,10 @@
 
 use crate::domain::time::{Now, Span, Stamp};
 
-/// The first poll of a connection waits at most this, however long its interval.
-const LONGEST_FIRST_WAIT: Span = Span::from_secs(120);
+/// Connections are at most this far apart ...
+const LONGEST_SPREAD: Span = Span::from_secs(120);
+/// ... and not less than this, where their interval is longer.
+const SHORTEST_SPREAD: Span = Span::from_secs(10);
 /// Backoff begins at no less than this ...
 const SHORTEST_BACKOFF: Span = Span::from_secs(1);
 /// ... and ends at no more than this.
@@ -20,11 +22,22 @@ pub fn phase(installation: &[u8; 32], name: &str, interval: Span) -> Span {
     Span((scaled >> 64) as u64)
 }
 
-/// Of the first poll of a connection that never polled: soon, but spread over a tenth of the interval (10 s where the interval
-/// is 100 s; five connections that poll hourly are a minute apart, A42), and never later than two minutes: people wait for it.
+/// How far from the others a connection begins, and goes on after a reset that all wait for: far enough that fleets do not ask in one
+/// second (A41, A42), soon enough for people. A tenth of the interval (five connections that poll hourly are a minute apart), but
+/// ten seconds, or the interval, where that is less; and never more than two minutes.
 /// Folded, not clipped, at that bound: clipping would gather everybody with a long interval at one instant.
-pub fn first(now: &Now, phase: Span) -> Stamp {
-    now.stamp() + Span(phase.as_millis() / 10 % LONGEST_FIRST_WAIT.as_millis())
+pub fn spread(phase: Span, interval: Span) -> Span {
+    let least = SHORTEST_SPREAD.min(interval).as_millis();
+    if interval.as_millis() / 10 >= least {
+        return Span(phase.as_millis() / 10 % LONGEST_SPREAD.as_millis());
+    }
+    let scaled = u128::from(phase.as_millis()) * u128::from(least) / u128::from(interval.as_millis().max(1));
+    Span(u64::try_from(scaled).unwrap_or(least).min(least))
+}
+
+/// Of the first poll of a connection that never polled.
+pub fn first(now: &Now, spread: Span) -> Stamp {
+    now.stamp() + spread
 }
 
 /// After an attempt that was due at `due` and began at `began`: one step of max(interval, backoff) later (F3).
@@ -99,11 +112,11 @@ mod tests {
     }
 
     #[test]
-    fn suspended_for_78_minutes_a_10_s_schedule_calls_once() {
+    fn a40_suspended_for_78_minutes_a_10_s_schedule_calls_once() {
         let interval = Span::from_secs(10);
         let (mut due, mut calls) = (stamp(0), 0);
         let wake = 78 * 60_000;
-        // From the wake-up on, drain what is due at once: A40.
+        // From the wake-up on, drain what is due at once.
         while due.steady <= Steady(wake) {
             calls += 1;
             due = next(due, stamp(wake), interval, Span::ZERO);
@@ -112,31 +125,50 @@ mod tests {
         assert_eq!(due, stamp(wake + 10_000));
     }
 
-    #[test]
-    fn twenty_five_connections_of_10_s_do_not_start_together() {
-        let mut seconds = std::collections::BTreeMap::<u64, u32>::new();
-        let phases: Vec<Span> = (0..25).map(|n| phase(&[7; 32], &format!("c{n}"), Span::from_secs(10))).collect();
-        for p in &phases {
-            *seconds.entry(p.as_secs()).or_default() += 1;
-        }
-        assert!(seconds.values().all(|n| *n <= 8), "{seconds:?}");
-        let distinct: std::collections::BTreeSet<_> = phases.iter().map(|p| first(&now(0), *p).steady).collect();
-        assert!(distinct.len() > 20, "first polls of one installation are spread too");
+    fn spreads(n: u8, interval: Span) -> Vec<Span> {
+        (0..n).map(|i| spread(phase(&[i; 32], "yard", interval), interval)).collect()
     }
 
     #[test]
-    fn five_installations_that_poll_hourly_are_a_minute_apart_at_the_ends() {
-        let hour = Span::from_secs(3600);
-        let at: Vec<_> = (1..=5u8).map(|i| first(&now(0), phase(&[i; 32], "yard", hour)).steady).collect();
-        let spread = at.iter().max().unwrap().since(*at.iter().min().unwrap());
-        assert!(spread >= Span::from_secs(60), "A42: {spread}");
+    fn a41_twenty_five_jobs_of_10_s_do_not_start_in_one_second_and_stay_apart() {
+        let interval = Span::from_secs(10);
+        let names = (0..25).map(|n| phase(&[7; 32], &format!("c{n}"), interval));
+        let starts: Vec<Stamp> = names.map(|p| first(&now(0), spread(p, interval))).collect();
+        for round in 0..3 {
+            let mut seconds = std::collections::BTreeMap::<u64, u32>::new();
+            for start in &starts {
+                let due = (0..round).fold(*start, |due, _| next(due, due, interval, Span::ZERO));
+                *seconds.entry(due.steady.0 / 1000).or_default() += 1;
+            }
+            assert!(seconds.len() >= 8 && seconds.values().all(|n| *n <= 8), "round {round}: {seconds:?}");
+        }
+    }
+
+    #[test]
+    fn a42_five_installations_that_poll_hourly_are_a_minute_apart_at_the_ends() {
+        let at = spreads(5, Span::from_secs(3600));
+        let apart = at.iter().max().unwrap().saturating_sub(*at.iter().min().unwrap());
+        assert!(apart >= Span::from_secs(60), "{apart}");
+    }
+
+    #[test]
+    fn everybody_who_waits_for_one_reset_goes_on_at_a_moment_of_his_own() {
+        for interval in [60, 300, 3600, 86_400].map(Span::from_secs) {
+            let mut at = spreads(50, interval);
+            at.sort_unstable();
+            assert!(at.windows(8).all(|w| w[7].saturating_sub(w[0]) > Span(200)), "{interval}: {at:?}");
+        }
     }
 
     #[test]
     fn the_first_poll_comes_soon() {
         assert_eq!(first(&now(5), Span::ZERO), stamp(5));
-        assert!(first(&now(0), phase(&[1; 32], "yard", S75)).steady < Steady(7_500));
-        assert!(first(&now(0), Span(u64::MAX)).steady < Steady(600_000));
+        for (interval, most) in [(1, 1), (10, 10), (75, 10), (100, 10), (600, 60), (86_400, 120)] {
+            let (interval, most) = (Span::from_secs(interval), Span::from_secs(most));
+            assert!(spreads(200, interval).into_iter().all(|s| s < most), "{interval}");
+        }
+        assert!(spread(Span(u64::MAX), Span(u64::MAX)) < Span::from_secs(120));
+        assert_eq!(spread(Span::ZERO, Span::ZERO), Span::ZERO);
     }
 
     proptest! {

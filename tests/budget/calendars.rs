@@ -8,7 +8,7 @@ use crate::liveness::{answered, limit, request};
 use jiff::Timestamp;
 use larder::domain::ids::{Caller, ChargeId};
 use larder::domain::limit::{Kind, TimeOfDay, Weekday};
-use larder::domain::time::{ClockTrust, Now, Steady};
+use larder::domain::time::{ClockTrust, Now, Span, Steady};
 use larder::rules::budget::{Ledger, Refusal};
 
 const HOUR: u64 = 3_600_000;
@@ -102,5 +102,29 @@ fn a26_a_day_turns_once() {
     assert!(takes("2027-01-02T00:00:02Z", 3) && takes("2027-01-02T00:00:03Z", 4));
     for text in ["2027-01-02T00:00:04Z", "2027-01-02T12:00:00Z", "2027-01-02T18:00:02Z", "2027-01-02T23:59:59Z"] {
         assert!(!takes(text, 5), "a second reset at {text}");
+    }
+}
+
+/// A spent budget that is read back from disk knows when it ends: nobody waits for a date that was never saved.
+#[test]
+fn a_spent_budget_knows_after_a_restart_when_it_is_free_again() {
+    let utc = || "UTC".to_owned();
+    let (from, day) = (wall("2027-01-01T12:00:00Z"), 24 * HOUR);
+    for (kind, most) in [
+        (Kind::Daily { resets_at: TimeOfDay(0), time_zone: utc() }, day),
+        (Kind::Weekly { day: Weekday::Friday, resets_at: TimeOfDay(0), time_zone: utc() }, 7 * day),
+        (Kind::Monthly { day: 1, resets_at: TimeOfDay(0), time_zone: utc() }, 31 * day),
+        (Kind::Anchored { window: Span(day) }, day + 32_000),
+        (Kind::Rolling { window: Span(day) }, day + 32_000),
+    ] {
+        let mut ledger = Ledger::new(CREDENTIAL, vec![limit(1, kind.clone())]);
+        let spent = Book::admit(&mut ledger, &at(from), ChargeId(1), &request(Caller::Poller, 1)).expect("the first");
+        let mut again = Ledger::new(CREDENTIAL, vec![limit(1, kind.clone())]);
+        again.restore(&spent);
+        let now = at(from + 40_000);
+        match Book::admit(&mut again, &now, ChargeId(2), &request(Caller::Poller, 1)) {
+            Err(Refusal::NotUntil { at, .. }) => assert!(at.since(now.steady) <= Span(most), "{kind:?}: {at:?}"),
+            other => panic!("{kind:?}: {other:?}"),
+        }
     }
 }

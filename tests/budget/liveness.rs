@@ -141,6 +141,25 @@ fn the_fifth_request_is_the_refreshs() {
     assert!(Book::admit(&mut ledger, &at(0), ChargeId(6), &request(Caller::Refresh, 1)).is_err());
 }
 
+/// What is kept is kept from everybody else: a burst of commands is no poller, and finds it closed all the same.
+#[test]
+fn kept_units_are_safe_from_a_burst_of_commands() {
+    for kind in [Kind::Rolling { window: Span(DAY) }, Kind::Anchored { window: Span(DAY) }] {
+        let mut rule = limit(10, kind);
+        rule.keep.insert(Caller::Refresh, 3);
+        let mut ledger = Ledger::new(CREDENTIAL, vec![rule]);
+        let others = [Caller::Command, Caller::Gateway, Caller::Trigger, Caller::Probe];
+        let got = (0..40).filter(|id| {
+            let caller = others[*id as usize % others.len()];
+            Book::admit(&mut ledger, &at(*id), ChargeId(*id + 1), &request(caller, 1)).is_ok()
+        });
+        assert_eq!(got.count(), 7);
+        for id in 50..53 {
+            Book::admit(&mut ledger, &at(id), ChargeId(id), &request(Caller::Refresh, 1)).expect("kept for it");
+        }
+    }
+}
+
 #[test]
 fn a_hold_holds_every_caller_until_its_moment_and_not_longer() {
     let mut ledger = Ledger::new(CREDENTIAL, vec![limit(5, Kind::Rolling { window: Span::from_secs(300) })]);

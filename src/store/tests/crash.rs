@@ -146,3 +146,29 @@ proptest! {
         })?;
     }
 }
+
+/// A49: the day of the ledger is the day of the file, whichever process reads it.
+#[tokio::test]
+async fn a49_ten_restarts_in_a_day_hand_nothing_back() {
+    let utc = "UTC".to_owned();
+    let day = Kind::Daily { resets_at: crate::domain::limit::TimeOfDay(0), time_zone: utc };
+    let limits = || vec![Limit { name: "day".into(), amount: 50, kind: day.clone(), ..limit(50).remove(0) }];
+    let hour = 3_600_000;
+    let (mut disk, mut sent) = (Disk::default(), 0);
+    for restart in 0..10 {
+        let now = at(restart * hour);
+        let store = Store::open_backend(disk.clone(), INLINE).unwrap().0;
+        store.install_budget(KEY, limits(), &now).unwrap();
+        for n in 0..8 {
+            let now = at(restart * hour + n * 1_000);
+            let Ok(permit) = store.admit(admission(&now)).await.unwrap() else { continue };
+            sent += 1;
+            store.commit(learned(permit.id(), &now, vec![], Lane::Durable)).await.unwrap();
+        }
+        disk = disk.power_cut(0);
+    }
+    assert_eq!(sent, 50, "eighty asked");
+    let store = Store::open_backend(disk, INLINE).unwrap().0;
+    store.install_budget(KEY, limits(), &at(24 * hour)).unwrap();
+    assert!(store.admit(admission(&at(24 * hour))).await.unwrap().is_ok(), "the next day");
+}
