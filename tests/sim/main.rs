@@ -10,6 +10,7 @@ mod disk;
 mod judges;
 mod laws;
 mod machine;
+mod paged;
 mod planted;
 mod provider;
 mod readers;

@@ -45,6 +45,9 @@ struct Inner {
     requests: usize,
 }
 
+/// The list that is handed out two rows at a time, by a cursor. Its rows change and grow more; none ever goes.
+pub const ROWS: &str = "/rows";
+
 /// Survives the processes that ask it.
 #[derive(Clone)]
 pub struct Provider {
@@ -68,7 +71,11 @@ impl Provider {
     pub fn new(machine: &Machine, scenario: &Scenario, dice: &mut Dice, leak: Leak) -> Provider {
         let mut content_dice = dice.fork();
         let paths = scenario.connections.iter().flat_map(|c| &c.targets).map(|t| t.get.clone());
-        let shelves = paths.map(|path| (path, versions(&mut content_dice, scenario.lasts))).collect();
+        let mut versions_of = |path: &String| match path.as_str() {
+            ROWS => grown(versions(&mut content_dice, scenario.lasts)),
+            _ => versions(&mut content_dice, scenario.lasts),
+        };
+        let shelves = paths.map(|path| (path.clone(), versions_of(&path))).collect();
         let inner = Inner { dice: dice.fork(), shelves, record: Record::new(), requests: 0 };
         Provider {
             machine: machine.clone(),
@@ -119,6 +126,28 @@ fn versions(dice: &mut Dice, lasts: Ms) -> Vec<(Ms, Content)> {
     all
 }
 
+/// The same without what went.
+fn grown(versions: Vec<(Ms, Content)>) -> Vec<(Ms, Content)> {
+    let mut all = Content::new();
+    let union = |(at, content): (Ms, Content)| {
+        all.extend(content);
+        (at, all.clone())
+    };
+    versions.into_iter().map(union).collect()
+}
+
+fn page(versions: &[(Ms, Content)], after: usize, at: Ms) -> (Result<Answer, Failure>, Meant) {
+    let content = versions.iter().rfind(|(since, _)| *since <= at).map(|(_, content)| content);
+    let rows: Vec<(&str, u64)> = content.into_iter().flatten().map(|(k, l)| (k.as_str(), *l)).collect();
+    let here = rows.iter().skip(after).take(2);
+    let items: Vec<_> =
+        here.clone().map(|(key, level)| serde_json::json!({"id": key, "name": key, "level": level})).collect();
+    let last = after + 2 >= rows.len();
+    let next = if last { String::new() } else { (after + 2).to_string() };
+    let meant = Meant::Page { content: canonical(here.copied()), first: after == 0, last };
+    (Ok(text(200, &serde_json::json!({ "items": items, "next": next }).to_string())), meant)
+}
+
 impl Inner {
     fn fate(&mut self, p: &Provider, request: &Request, now: Ms, deadline: Ms) -> Fate {
         let w = &p.weather;
@@ -166,6 +195,10 @@ impl Inner {
         if self.dice.chance(w.garbled) {
             let body = *self.dice.pick(&["<html>maintenance</html>", "{}", "{\"items\":7}", "null", "", "{\"items\":"]);
             return (Ok(text(200, body)), Meant::Nothing);
+        }
+        let (path, after) = request.location.split_once("?after=").unwrap_or((&request.location, "0"));
+        if let Some(versions) = self.shelves.get(path).filter(|_| path == ROWS) {
+            return page(versions, after.parse().unwrap_or(0), at);
         }
         match self.shelves.get(&request.location) {
             Some(versions) => good(p, request, versions, at),

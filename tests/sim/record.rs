@@ -30,6 +30,8 @@ pub struct Sent {
 pub enum Meant {
     /// A complete good answer with this content, or the word that it still stands.
     Good(String),
+    /// One page of a list with this content: the first, the last, or one in between.
+    Page { content: String, first: bool, last: bool },
     /// A refusal by a limit; nobody may call for this long.
     Refused { wait: Ms },
     /// Nothing that says anything about content.

@@ -2,9 +2,11 @@
 
 use crate::dice::Dice;
 use crate::machine::Ms;
+use crate::provider::ROWS;
 use larder::domain::ids::{Caller, ConnectionKey, ConnectionName, CredentialId, Organization, TargetName};
 use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay};
 use larder::domain::outcome::Outcome;
+use larder::domain::page::{PageSpec, PageStyle, Placing, ValueSource};
 use larder::domain::send::SendSpec;
 use larder::domain::spec::*;
 use larder::domain::time::{Span, Wall};
@@ -116,6 +118,13 @@ impl Scenario {
             lasts: 3 * HOUR,
             lives: *dice.pick(&[5 * MINUTE, 20 * MINUTE, HOUR]),
         }
+    }
+
+    /// The world of a seed with another house in it: a shop whose one list comes page by page.
+    pub fn draw_paged(seed: u64) -> Scenario {
+        let connections = shop(&mut Dice::new(seed ^ 0x0009_a9e5));
+        let credentials = connections.iter().map(|c| (c.key.clone(), CREDENTIAL)).collect();
+        Scenario { connections, credentials, validators: false, ..Scenario::draw(seed) }
     }
 
     pub fn connection(&self, name: &str) -> &ConnectionSpec {
@@ -263,4 +272,26 @@ fn meter(dice: &mut Dice) -> Vec<ConnectionSpec> {
     ];
     let interval = Span::from_secs(*dice.pick(&[30, 60, 240]));
     vec![connection("meter", interval, limits, vec![target("readings", "/readings", Span::from_secs(300))])]
+}
+
+/// A list of some pages under a limit that funds a reading and a bit.
+fn shop(dice: &mut Dice) -> Vec<ConnectionSpec> {
+    let mut minute = limit("minute", dice.between(3, 6), Kind::Rolling { window: Span::from_secs(60) });
+    minute.keep.insert(Caller::Refresh, 1);
+    let interval = Span::from_secs(*dice.pick(&[90, 120, 300]));
+    let mut rows = target("rows", ROWS, Span::from_secs(600));
+    rows.page = Some(PageSpec {
+        style: PageStyle::Cursor {
+            next: ValueSource::Json("$.next".to_owned()),
+            placing: Placing::Query("after".to_owned()),
+            more: None,
+        },
+        size: None,
+        total: None,
+        first_confirms_all: false,
+        max_pages: 20,
+        max_items: 1000,
+        max_bytes: 1 << 20,
+    });
+    vec![connection("shop", interval, vec![minute], vec![rows])]
 }

@@ -2,6 +2,7 @@
 
 pub mod asking;
 pub mod counts;
+pub mod pages;
 pub mod shelf;
 
 use crate::machine::Ms;
@@ -9,6 +10,7 @@ use crate::record::{Fact, RequestNo, Sent, TargetAt, What};
 use crate::scenario::Scenario;
 pub use asking::*;
 pub use counts::*;
+pub use pages::*;
 pub use shelf::*;
 use std::collections::BTreeMap;
 
@@ -42,6 +44,21 @@ pub fn check(scenario: &Scenario, record: &[Fact]) -> Verdict {
     holds_hold(record)?;
     switches_are_heeded(record)?;
     generations_grow(record)?;
+    history_is_whole(record)?;
+    commands_are_sent_once(record)
+}
+
+/// Every law that speaks of a world whose list comes page by page.
+pub fn check_paged(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    starts_and_goes_on(record)?;
+    never_over(scenario, record)?;
+    shows_no_less(scenario, record)?;
+    every_request_is_charged(record)?;
+    pages_remove_nothing(record)?;
+    only_wholes_have_an_age(record)?;
+    holds_hold(record)?;
+    switches_are_heeded(record)?;
+    generations_only_grow(record)?;
     history_is_whole(record)?;
     commands_are_sent_once(record)
 }
