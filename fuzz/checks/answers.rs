@@ -1,7 +1,7 @@
 //! An answer of any status, headers and body through classification and extraction, with every recipe there is. Input: a status line,
 //! header lines, an empty line, the body. The first byte of the status line `?` says that the request was conditional.
 
-use larder::config::{Environment, Recipes, Settings, parse};
+use larder::config::{Environment, Recipes, parse, recipe_alone};
 use larder::domain::outcome::{Outcome, Verdict};
 use larder::domain::reply::{Answer, Reply};
 use larder::domain::spec::ConnectionSpec;
@@ -18,10 +18,11 @@ const ARRIVAL: Stamp = Stamp { steady: Steady(1_000_000), wall: Wall(1_796_007_3
 /// A connection of each embedded recipe, and one with nothing but general rules.
 static CONNECTIONS: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
     let recipes = Recipes::embedded();
-    let plain = "base_url = \"https://api.example.test\"\n[[connection.limit]]\nname = \"day\"\nrequests = 10\nwindow = \"1d\"\n\
+    let plain = "[[connection]]\nname = \"c\"\nbase_url = \"https://api.example.test\"\n[[connection.limit]]\nname = \"day\"\nrequests = 10\nwindow = \"1d\"\n\
                  kind = \"rolling\"\n[[connection.target]]\nname = \"list\"\nget = \"/list\"\nitems = \"$.data[*]\"\nkey = \"$.id\"\n";
-    let named = recipes.names().map(|name| format!("recipe = \"{name}\"\n"));
-    named.chain([plain.to_owned()]).map(|keys| Compiled::new(&keys, &recipes)).collect()
+    let alone = |name| recipe_alone(&recipes.get(name)?.expect("a recipe that can be read")).ok();
+    let named = recipes.names().map(|name| alone(name).unwrap_or_else(|| panic!("recipe {name} is wrong")));
+    named.chain([connection(plain, &recipes)]).map(Compiled::new).collect()
 });
 
 struct Compiled {
@@ -31,23 +32,17 @@ struct Compiled {
 }
 
 impl Compiled {
-    fn new(keys: &str, recipes: &Recipes) -> Compiled {
-        let spec = connection(keys, recipes);
+    fn new(spec: ConnectionSpec) -> Compiled {
         let classifier = Classifier::compile(&spec.rules, &spec.waits).expect("rules that compile");
         let extractors = spec.targets.iter().map(|t| Extractor::compile(t).expect("a target that compiles")).collect();
         Compiled { spec, classifier, extractors }
     }
 }
 
-/// Lets the first error say how the credential lies or travels, and says it.
-fn connection(keys: &str, recipes: &Recipes) -> ConnectionSpec {
-    let credentials = ["", "credential = { env = \"KEY\" }\n", "credential = { env = \"KEY\", query = \"key\" }\n"];
-    let text = |credential: &str| format!("[[connection]]\nname = \"c\"\n{credential}{keys}");
-    let read = |credential| parse(&text(credential), Path::new("larder.toml"), &Environment::new([]), recipes);
-    let read = credentials.iter().map(|credential| read(credential));
-    let settings: Settings =
-        read.filter_map(Result::ok).next().unwrap_or_else(|| panic!("{keys}: cannot be configured"));
-    settings.connections.into_iter().next().expect("a connection")
+fn connection(text: &str, recipes: &Recipes) -> ConnectionSpec {
+    let settings = parse(text, Path::new("larder.toml"), &Environment::new([]), recipes);
+    let first = settings.ok().and_then(|settings| settings.connections.into_iter().next());
+    first.expect("a connection that can be configured")
 }
 
 pub fn check(data: &[u8]) {

@@ -3,5 +3,6 @@
 
 pub mod answers;
 pub mod configuration;
+pub mod pages;
 pub mod records;
 pub mod waits;

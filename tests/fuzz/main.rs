@@ -57,3 +57,8 @@ fn records() {
 fn configuration() {
     replay("configuration", checks::configuration::check);
 }
+
+#[test]
+fn pages() {
+    replay("pages", checks::pages::check);
+}
