@@ -58,6 +58,10 @@
 //!    an unchanged poll costs one fsync, not two.
 //! 6. **Publish, serve.** Subscribers get the events that `commit` returned, and no others. Readers see the new answer because they read the store.
 //!
+//! A list that comes page by page is such a poll for each page: [`rules::paging`] says what follows from one, and steps 2 to 4 are walked
+//! again for the next, from the end of the line. What the pages said waits in memory. With proof of the end it is committed at once and
+//! whole, as old as its first page; without, as what was seen, and nothing is removed.
+//!
 //! # A refresh
 //!
 //! Somebody presses the button, or a command was accepted and asks for a look afterwards.

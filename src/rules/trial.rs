@@ -5,6 +5,7 @@ use super::budget::Usage;
 use super::classify::Classifier;
 use super::extract::Extractor;
 use super::hold::{self, Answered};
+use super::paging::{Ask, Page, Pager, Step, Trail, digest};
 use super::text;
 use crate::domain::connection::{Hold, HoldChange};
 use crate::domain::ids::Endpoint;
@@ -13,6 +14,7 @@ use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::{Conditional, ConnectionSpec, TargetSpec};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What an answer would do to a connection that has asked nothing else.
@@ -22,6 +24,8 @@ pub struct Trial {
     pub hold: Option<Hold>,
     /// Where the answer is data of the target's shape.
     pub items: Option<Vec<Sighting>>,
+    /// Where the target's list comes page by page: what follows from this page, taken as the first.
+    pub follows: Option<Step>,
     /// The moment of arrival.
     pub now: Now,
 }
@@ -38,17 +42,37 @@ pub fn trial(
     let classifier = Classifier::compile(&spec.rules, &spec.waits)?.salvaging(spec.reading.salvage);
     let reply = received(spec, answer, now.stamp());
     let classified = classifier.classify(&reply, spec.conditional != Conditional::Off, at);
+    let mut follows = None;
     let (verdict, items) = match (classified.verdict.outcome, classified.body, target) {
         (Outcome::Data, Some(body), Some(target)) => {
-            match Extractor::compile(target)?.extract(&body, reply.arrived_at) {
-                Ok(items) => (classified.verdict, Some(items)),
+            let extractor = Extractor::compile(target)?;
+            match extractor.extract(&body, reply.arrived_at) {
+                Ok(items) => {
+                    follows = step(spec, target, &reply, &body, (extractor.rows(&body), &items))?;
+                    (classified.verdict, Some(items))
+                }
                 Err(sentence) => (unexpected(sentence, classified.verdict), None),
             }
         }
         _ => (classified.verdict, None),
     };
     let hold = hold(spec, target, &verdict, &now);
-    Ok(Trial { verdict, hold, items, now })
+    Ok(Trial { verdict, hold, items, follows, now })
+}
+
+fn step(
+    spec: &ConnectionSpec,
+    target: &TargetSpec,
+    reply: &Reply,
+    body: &Value,
+    (rows, items): (u64, &[Sighting]),
+) -> Result<Option<Step>, Vec<String>> {
+    let (Some(pages), Ok(answer)) = (&target.page, &reply.result) else { return Ok(None) };
+    let pager = Pager::compile(pages)?;
+    let asked = pager.first(&Ask { location: target.get.clone(), body: Vec::new() });
+    let (headers, bytes) = (&answer.headers, answer.body.len() as u64);
+    let page = Page { asked: &asked, headers, body, rows, again: 0, digest: digest(items), bytes };
+    Ok(Some(pager.follow(&spec.base_url, &mut Trail::default(), &page)))
 }
 
 /// The answer as the door hands it in: its text in UTF-8.

@@ -15,6 +15,7 @@ use crate::domain::spec::{Conditional, ConnectionSpec, TargetSpec};
 use crate::domain::time::Wall;
 use crate::rules::calendar::rfc3339;
 use crate::rules::classify::in_words;
+use crate::rules::paging::Step;
 use crate::rules::reconcile::shown;
 use crate::rules::trial::{Trial, trial};
 use serde_json::{Map, Value, json};
@@ -94,6 +95,15 @@ fn is_understood(outcome: Outcome) -> bool {
     !matches!(outcome, Outcome::Unexpected | Outcome::Undecodable | Outcome::TooLarge)
 }
 
+/// What follows from a page.
+fn follows(step: &Step) -> String {
+    match step {
+        Step::Next(ask) => format!("the next is {}", ask.location),
+        Step::Complete(end) => format!("complete: {end}"),
+        Step::Incomplete(why) => format!("incomplete: {why}"),
+    }
+}
+
 struct Report<'a> {
     spec: &'a ConnectionSpec,
     recipe: &'a Recipe,
@@ -118,6 +128,7 @@ impl Report<'_> {
             ("hold", format!("{length}, until {until}, {} of the {whom}: {}", hold.reason.word(), hold.source))
         }));
         lines.push(("charge", self.charge().to_owned()));
+        lines.extend(self.trial.follows.iter().map(|step| ("pages", follows(step))));
         let mut text = String::new();
         for (name, value) in lines {
             let value: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -153,7 +164,7 @@ impl Report<'_> {
     }
 
     fn json(&self) -> Value {
-        let Trial { verdict, hold, now, items } = self.trial;
+        let Trial { verdict, hold, now, items, .. } = self.trial;
         let hold = hold.as_ref().map(|hold| {
             json!({
                 "reason": hold.reason.word(), "scope": hold.scope.word(), "until": rfc3339(now.wall_of(hold.until)),
@@ -165,7 +176,8 @@ impl Report<'_> {
             "recipe": self.recipe.name, "arrived_at": rfc3339(now.wall()), "outcome": verdict.outcome.word(),
             "understood": is_understood(verdict.outcome), "rule": verdict.rule, "said": verdict.said,
             "wait": wait.map(|w| json!({ "seconds": w.wait.as_secs_ceil(), "source": w.source })), "hold": hold,
-            "charge": self.charge(), "target": self.target.map(|t| t.name.as_str()),
+            "charge": self.charge(), "pages": self.trial.follows.as_ref().map(follows),
+            "target": self.target.map(|t| t.name.as_str()),
             "items": items.as_ref().map(|items| items.iter().map(|i| self.item(i)).collect::<Vec<_>>()),
         })
     }

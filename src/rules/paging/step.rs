@@ -35,6 +35,19 @@ pub enum End {
     EmptyPage,
 }
 
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::NoNext => f.write_str("the answer names no next page"),
+            End::SaidSo => f.write_str("the provider says that there is no more"),
+            End::LastPage(of) => write!(f, "the last page of {of}"),
+            End::AllRows(of) => write!(f, "all of {of} rows"),
+            End::ShortPage => f.write_str("a page that is not full"),
+            End::EmptyPage => f.write_str("an empty page"),
+        }
+    }
+}
+
 /// Why the end was not reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfinished {
