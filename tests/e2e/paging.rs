@@ -147,3 +147,48 @@ async fn a_kill_between_two_pages_publishes_nothing_and_loses_nothing() {
     assert_eq!(connection["forecast"]["requests_per_day"], 3 * 1440, "{connection}");
     provider.was_never_over();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unchanged_first_page_confirms_the_others_only_where_the_recipe_says_so() {
+    for (more, conditional, requests) in [("", 0, 4), (", first_confirms_all = true", 1, 3)] {
+        let provider = PagedProvider::of(4, 2).await;
+        provider.tags();
+        let style = format!(", next = \"$.cursor\", param = \"after\"{more}");
+        let app = TestApp::start(Config::new().with(paged(&provider, "cursor", "/cursor", &style))).await;
+        let before = is_whole(&app, 2, 4).await;
+        tokio::time::sleep(secs(1)).await;
+        assert_eq!(app.operator().refreshes("shop", "rows").await.status, 200);
+        let after = is_whole(&app, 2, 4).await;
+        assert_ne!(after["as_of"], before["as_of"], "renewed either way: {more}");
+        assert_eq!(
+            (provider.conditional(), provider.count()),
+            (conditional, requests),
+            "{more}: {:?}",
+            provider.seen()
+        );
+
+        // A change still gets through, and a page in the middle is never asked conditionally.
+        provider.has([1, 2, 3]);
+        assert_eq!(app.operator().refreshes("shop", "rows").await.status, 200);
+        app.target_when("shop", "rows", "the change is seen", |t| t["item_count"] == 3).await;
+        assert!(provider.conditional() <= 2 * conditional, "{more}: {:?}", provider.seen());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_that_cannot_fund_one_page_is_refused_and_one_that_can_spends_what_is_kept() {
+    let provider = PagedProvider::of(6, 2).await.limited(4, secs(20));
+    let limit = "name = \"short\"\nrequests = 4\nwindow = \"20s\"\nkind = \"rolling\"\nkeep = { refresh = 1 }";
+    let app = TestApp::start(Config::new().with(cursor(&provider).limit_text(limit))).await;
+    is_whole(&app, 3, 6).await;
+
+    provider.has([1, 2, 3, 4, 5]);
+    assert_eq!(app.operator().refreshes("shop", "rows").await.status, 200, "the kept unit funds a page");
+    let target = scanned(&app, "the rest waits", |t| t["scan"]["complete"] == false).await;
+    assert_eq!((&target["scan"]["pages"], &target["item_count"]), (&1.into(), &6.into()), "{target}");
+    assert_eq!(target["scan"]["reason"], "the next page waits for the budget (limit \"short\")", "{target}");
+    let reply = app.operator().refreshes("shop", "rows").await;
+    reply.expect_problem(429);
+    assert_eq!(provider.count(), 4, "{:?}", provider.seen());
+    provider.was_never_over();
+}

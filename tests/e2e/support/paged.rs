@@ -19,6 +19,9 @@ struct Inner {
     /// The page, from 0, that names a next one although it is the first again.
     leads_back: Option<usize>,
     elsewhere: Option<String>,
+    /// Whether the first page has an entity tag, over all rows.
+    tagged: bool,
+    conditional: usize,
     seen: Vec<(Instant, String)>,
 }
 
@@ -45,6 +48,8 @@ impl PagedProvider {
             refused: Vec::new(),
             leads_back: None,
             elsewhere: None,
+            tagged: false,
+            conditional: 0,
             seen: Vec::new(),
         };
         let inner = Arc::new(Mutex::new(inner));
@@ -83,6 +88,14 @@ impl PagedProvider {
     /// Next addresses stand at this origin.
     pub fn leads_to(&self, origin: &str) {
         self.lock().elsewhere = Some(origin.to_owned());
+    }
+    /// The first page has an entity tag from now on.
+    pub fn tags(&self) {
+        self.lock().tagged = true;
+    }
+    /// Requests that asked conditionally.
+    pub fn conditional(&self) -> usize {
+        self.lock().conditional
     }
     /// Request lines, in the order of their arrival.
     pub fn seen(&self) -> Vec<String> {
@@ -132,10 +145,16 @@ impl Inner {
         }
         let rows: Vec<Value> =
             self.rows.iter().skip(from).take(size).map(|id| value!({"id": id, "name": format!("row {id}")})).collect();
+        self.conditional += usize::from(headers.contains_key("if-none-match"));
+        let tag = format!("\"{:?}\"", self.rows).replace(' ', "");
+        let tag = (self.tagged && from == 0).then_some(tag.as_str());
+        if tag.is_some() && headers.get("if-none-match").map(String::as_str) == tag {
+            return http(304, &[("etag", tag.unwrap_or_default())], b"");
+        }
         let next = (from + size < self.rows.len()).then_some(from + size);
         let next = if self.leads_back == Some(page) { Some(0) } else { next };
         let origin = self.elsewhere.clone().unwrap_or_else(|| format!("http://{address}"));
-        page_of(style, (&origin, path), Value::from(rows), (next, self.rows.len(), size))
+        page_of(style, (&origin, path), (Value::from(rows), tag), (next, self.rows.len(), size))
     }
 }
 
@@ -158,7 +177,7 @@ fn from(style: &str, parameters: &BTreeMap<String, String>, size: usize) -> usiz
 fn page_of(
     style: &str,
     (origin, path): (&str, &str),
-    rows: Value,
+    (rows, tag): (Value, Option<&str>),
     (next, all, size): (Option<usize>, usize, usize),
 ) -> Vec<u8> {
     let address = |at: usize| format!("{origin}{path}?after=at%20{at}&size={size}");
@@ -172,6 +191,7 @@ fn page_of(
         _ => value!({ "rows": rows }),
     };
     let link = next.map(|at| format!("<{}>; rel=\"next\", <{}>; rel=\"first\"", address(at), address(0)));
-    let link: Vec<(&str, &str)> = link.iter().filter(|_| style == "link").map(|l| ("link", l.as_str())).collect();
-    json(200, &link, &body.to_string())
+    let link = link.iter().filter(|_| style == "link").map(|l| ("link", l.as_str()));
+    let headers: Vec<(&str, &str)> = link.chain(tag.map(|tag| ("etag", tag))).collect();
+    json(200, &headers, &body.to_string())
 }
