@@ -157,13 +157,25 @@ pub async fn from_answer(
     conditional: bool,
     round: Option<&Round>,
 ) -> Result<Done, Stopped> {
-    let reply = std::mem::replace(&mut exchanged.reply, placeholder());
-    let (reply, verdict, body) = classify(core, conn, reply, conditional);
-    exchanged.claims = lessons::claims(core, conn, &exchanged, &reply, body.as_ref());
-    exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
+    let (reply, verdict, body) = hear(core, conn, target, &mut exchanged, conditional);
     let (verdict, content) = content(core, target, &before, &reply, verdict, body)?;
     let judged = Judged { reply, verdict, content, conditional };
     settle(core, conn, target, &before, &exchanged, judged, round).await
+}
+
+/// What a target's reply is, and all that it says beside its items: of every answer, whole or a page.
+pub fn hear(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    exchanged: &mut Exchanged,
+    conditional: bool,
+) -> (Reply, Verdict, Option<serde_json::Value>) {
+    let reply = std::mem::replace(&mut exchanged.reply, placeholder());
+    let (reply, verdict, body) = classify(core, conn, reply, conditional);
+    exchanged.claims = lessons::claims(core, conn, exchanged, &reply, body.as_ref());
+    exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
+    (reply, verdict, body)
 }
 
 /// A reply, what it is, and what follows for the shelf.

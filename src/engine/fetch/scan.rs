@@ -3,7 +3,7 @@
 //! else as what was seen, and said to be a part (A33). A crash in between publishes nothing.
 
 use super::exchange::Exchanged;
-use super::learn::{self, Content, Judged, Learned, classify, settle};
+use super::learn::{self, Content, Judged, Learned, hear, settle};
 use super::part::{Part, Why};
 use super::{Done, Round, Stopped, Wish};
 use crate::domain::item::Sighting;
@@ -257,10 +257,7 @@ pub async fn from_page(
     conditional: bool,
 ) -> Result<Done, Stopped> {
     let Asked { core, conn, target, before, round } = asked;
-    let reply = std::mem::replace(&mut exchanged.reply, learn::placeholder());
-    let (reply, verdict, body) = classify(core, conn, reply, conditional);
-    exchanged.claims = super::lessons::claims(core, conn, &exchanged, &reply, body.as_ref());
-    exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
+    let (reply, verdict, body) = hear(core, conn, target, &mut exchanged, conditional);
     let got = Got { pager, reply: &reply, verdict, body };
     let (mut verdict, turn) = scan.take_in(core, conn, target, &exchanged, got);
     let part = |scan: &Scanning, words| {
