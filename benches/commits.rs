@@ -32,7 +32,14 @@ const ROUNDS: u64 = 21;
 const POLLS: u64 = 500;
 
 fn field(name: &str, kind: FieldKind) -> FieldSpec {
-    FieldSpec { name: name.into(), path: format!("$.{name}"), kind, when: None, volatile: false }
+    FieldSpec {
+        name: name.into(),
+        path: format!("$.{name}"),
+        kind,
+        when: None,
+        volatile: false,
+        plausible: Default::default(),
+    }
 }
 
 fn spec() -> TargetSpec {

@@ -178,6 +178,26 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// Any finite number.
+    pub fn number(&self, key: &str, problems: &mut Problems) -> Option<f64> {
+        let finite = |text: &String| text.replace('_', "").parse().ok().filter(|n: &f64| n.is_finite());
+        let one = |texts: &Vec<String>| texts.first().filter(|_| texts.len() == 1).and_then(finite);
+        let wrong = |texts: &Vec<String>| one(texts).is_none().then(|| "must be a number".to_owned());
+        one(&self.scalars(key, problems).checked(problems, wrong).value()?)
+    }
+
+    /// A list of numbers and texts, or one of them, each as it is written.
+    pub fn scalars(&self, key: &str, problems: &mut Problems) -> Slot<Vec<String>> {
+        self.read(key, problems, |raw| {
+            let all = match raw {
+                Raw::Text(text) => Some(text.split(',').map(|t| t.trim().to_owned()).collect()),
+                Raw::Toml(DeValue::Array(list)) => list.iter().map(|v| scalar(v.get_ref())).collect(),
+                Raw::Toml(value) => scalar(value).map(|text| vec![text]),
+            };
+            all.ok_or_else(|| "must be numbers or texts, such as [-888, \"n/a\"]".to_owned())
+        })
+    }
+
     pub fn flag(&self, key: &str, problems: &mut Problems) -> Slot<bool> {
         self.read(key, problems, |raw| match raw {
             Raw::Toml(DeValue::Boolean(flag)) => Ok(*flag),
@@ -349,6 +369,15 @@ fn json_of(value: &DeValue<'_>) -> Result<serde_json::Value, String> {
             Value::Object(keys.into_iter().map(|(key, v)| member((key, v))).collect::<Result<_, String>>()?)
         }
     })
+}
+
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(n) if n.radix() == 10 => Some(n.as_str().to_owned()),
+        DeValue::Float(n) => Some(n.as_str().to_owned()),
+        _ => None,
+    }
 }
 
 /// What a value is, in words.

@@ -4,7 +4,7 @@
 use super::place::{Placed, Problems, suggestion};
 use super::section::{Document, Section};
 use super::{pages, send, words};
-use crate::domain::spec::{FieldKind, FieldSpec, StateSpec, TargetSpec};
+use crate::domain::spec::{FieldKind, FieldSpec, Plausible, Sentinel, StateSpec, TargetSpec};
 use crate::rules::asking::Asker;
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(super) const TARGET: [&str; 18] = [
     "state",
     "volatile",
 ];
-pub(super) const FIELD: [&str; 4] = ["path", "as", "when", "volatile"];
+pub(super) const FIELD: [&str; 7] = ["path", "as", "when", "volatile", "min", "max", "unknown"];
 pub(super) const STATE: [&str; 4] = ["is", "when", "until", "then"];
 
 /// Costs above this are mistakes.
@@ -144,9 +144,24 @@ fn read_fields(section: &Section<'_>, p: &mut Problems) -> Option<Vec<FieldSpec>
         let kind = field.parsed("as", p, field_kind).unwrap_or(FieldKind::Text);
         let when = field.text("when", p).value();
         let volatile = field.flag("volatile", p).unwrap_or(false);
-        fields.push(path.map(|path| FieldSpec { name: name.to_owned(), path, kind, when, volatile }));
+        let plausible = read_plausible(&field, p);
+        let name = name.to_owned();
+        fields.push(path.map(|path| FieldSpec { name, path, kind, when, volatile, plausible }));
     }
     fields.into_iter().collect()
+}
+
+/// `min`, `max` and `unknown = [-888, "n/a"]`.
+fn read_plausible(field: &Section<'_>, p: &mut Problems) -> Plausible {
+    let (min, max) = (field.number("min", p), field.number("max", p));
+    if let (Some(min), Some(max)) = (min, max)
+        && max < min
+    {
+        p.add(&field.place_of("max"), "is below min, so every number would be unknown");
+    }
+    let unknown = field.scalars("unknown", p).unwrap_or_default();
+    let sentinel = |text: String| text.parse().map_or_else(|_| Sentinel::Text(text.clone()), Sentinel::Number);
+    Plausible { min, max, unknown: unknown.into_iter().map(sentinel).collect() }
 }
 
 fn field_kind(text: &str) -> Result<FieldKind, String> {

@@ -224,6 +224,24 @@ pub struct FieldSpec {
     pub when: Option<String>,
     /// Left out of the fingerprint. Countdowns always are.
     pub volatile: bool,
+    /// What can be believed of it; anything else is unknown (A30).
+    pub plausible: Plausible,
+}
+
+/// What a field's value can be, in the unit in which it is sent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plausible {
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// By which the provider says that it does not know (`-888`, `"n/a"`).
+    pub unknown: Vec<Sentinel>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sentinel {
+    Number(f64),
+    /// Whatever its case.
+    Text(String),
 }
 
 /// `[[connection.target.state]]`: the item is in state `is` where `when` holds.

@@ -75,12 +75,12 @@ fn the_life_of_an_item() {
 }
 
 #[test]
-fn received_and_changed_are_two_things() {
+fn a29_received_and_changed_are_two_things() {
     let mut shelf = Shelf::default();
     for s in 1..=20 {
         shelf.answered(s, vec![zone("1", "idle", s, None)]);
     }
-    assert_eq!((shelf.state.as_of, shelf.state.changed_at), (Some(at(20)), Some(at(1))), "A29");
+    assert_eq!((shelf.state.as_of, shelf.state.changed_at), (Some(at(20)), Some(at(1))));
     assert_eq!((shelf.state.generation, shelf.history.len()), (1, 1));
 }
 

@@ -19,6 +19,7 @@ mod paging;
 mod polling;
 mod posting;
 mod readers;
+mod readings;
 mod recipes;
 mod refresh;
 mod refusals;

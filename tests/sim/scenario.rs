@@ -174,6 +174,7 @@ fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
         kind,
         when: None,
         volatile: false,
+        plausible: Default::default(),
     };
     TargetSpec {
         name: TargetName::from(name),

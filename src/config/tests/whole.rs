@@ -213,6 +213,7 @@ fn targets_keep_the_order_of_their_fields_and_states() {
         kind,
         when: None,
         volatile: false,
+        plausible: Default::default(),
     };
     let state = |is: &str| StateSpec { is: is.to_owned(), when: None, until: None, then: None };
     let expected = TargetSpec {

@@ -10,7 +10,7 @@ mod tests;
 mod value;
 
 use crate::domain::item::{FieldValue, ItemState, Sighting};
-use crate::domain::spec::{FieldKind, FieldSpec, StateSpec, TargetSpec};
+use crate::domain::spec::{FieldKind, FieldSpec, Plausible, StateSpec, TargetSpec};
 use crate::domain::time::Stamp;
 use digest::{Digest, LeftOut};
 use path::{Filter, ItemsPath, Path, Subject, kind_of};
@@ -43,6 +43,7 @@ struct Field {
     path: Path,
     kind: FieldKind,
     when: Option<Filter>,
+    plausible: Plausible,
 }
 
 #[derive(Debug)]
@@ -121,7 +122,8 @@ impl Extractor {
             (Some(filter), Some(subject)) => filter.holds(subject),
             _ => true,
         };
-        let read = |f: &Field| value::read(f.kind, f.path.one(item).filter(|_| holds(&f.when)), arrived_at);
+        let read =
+            |f: &Field| value::read(f.kind, &f.plausible, f.path.one(item).filter(|_| holds(&f.when)), arrived_at);
         let fields: Vec<_> = self.fields.iter().map(|f| (f.name.clone(), read(f))).collect();
         let state = self.states.iter().find(|rule| holds(&rule.when)).map(|rule| rule.state(&fields));
         let title = self.title.as_ref().and_then(|t| t.one(item)).and_then(value::text);
@@ -183,7 +185,8 @@ fn compile_fields(specs: &[FieldSpec], errors: &mut Vec<String>) -> Vec<Field> {
         }
         let path = named(&format!("fields.{name}.path"), Path::parse(&spec.path), errors);
         let when = compile_when(&format!("fields.{name}"), spec.when.as_deref(), errors);
-        fields.extend(path.map(|path| Field { name: name.clone(), path, kind: spec.kind, when }));
+        let plausible = spec.plausible.clone();
+        fields.extend(path.map(|path| Field { name: name.clone(), path, kind: spec.kind, when, plausible }));
     }
     fields
 }

@@ -39,7 +39,14 @@ fn target() -> TargetSpec {
         let f = f.as_table().unwrap();
         let word = text(f, "as").unwrap();
         let kind = FieldKind::ALL.into_iter().find(|k| k.word() == word).unwrap();
-        FieldSpec { name: name.clone(), path: text(f, "path").unwrap(), kind, when: text(f, "when"), volatile: false }
+        FieldSpec {
+            name: name.clone(),
+            path: text(f, "path").unwrap(),
+            kind,
+            when: text(f, "when"),
+            volatile: false,
+            plausible: Default::default(),
+        }
     };
     let state = |s: &Table| StateSpec {
         is: text(s, "is").unwrap(),

@@ -26,7 +26,7 @@ fn target() -> TargetSpec {
 }
 
 fn field(name: &str, path: &str, kind: FieldKind) -> FieldSpec {
-    FieldSpec { name: name.into(), path: path.into(), kind, when: None, volatile: false }
+    FieldSpec { name: name.into(), path: path.into(), kind, when: None, volatile: false, plausible: Default::default() }
 }
 
 fn state(is: &str, when: Option<&str>, decay: Option<(&str, &str)>) -> StateSpec {

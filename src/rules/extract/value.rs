@@ -2,7 +2,7 @@
 //! Must not know paths or items.
 
 use crate::domain::item::FieldValue;
-use crate::domain::spec::FieldKind;
+use crate::domain::spec::{FieldKind, Plausible, Sentinel};
 use crate::domain::time::{Span, Stamp, Wall};
 use serde_json::{Number, Value};
 
@@ -15,8 +15,8 @@ const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
 
 /// `value`: what the path found, if it found one value and the field's condition holds. A value of another kind is unknown,
 /// never a guess; numbers may come as text, as many providers send them.
-pub(super) fn read(kind: FieldKind, value: Option<&Value>, arrived_at: Stamp) -> FieldValue {
-    let Some(value) = value else { return FieldValue::Unknown };
+pub(super) fn read(kind: FieldKind, of: &Plausible, value: Option<&Value>, arrived_at: Stamp) -> FieldValue {
+    let Some(value) = value.filter(|value| is_believed(of, value)) else { return FieldValue::Unknown };
     let read = match kind {
         FieldKind::Text => text(value).map(FieldValue::Text),
         FieldKind::Number => number(value).map(FieldValue::Number),
@@ -28,6 +28,17 @@ pub(super) fn read(kind: FieldKind, value: Option<&Value>, arrived_at: Stamp) ->
         FieldKind::SecondsLeft => number(value).and_then(offset).map(|d| FieldValue::Left(arrived_at + d)),
     };
     read.unwrap_or(FieldValue::Unknown)
+}
+
+/// A sentinel is no value, and a number out of bounds is none either: the provider passes on what its sensor says (A30).
+fn is_believed(of: &Plausible, value: &Value) -> bool {
+    let sentinel = |unknown: &Sentinel| match (unknown, value) {
+        (Sentinel::Number(n), _) => number(value) == Some(*n),
+        (Sentinel::Text(text), Value::String(said)) => said.trim().eq_ignore_ascii_case(text.trim()),
+        (Sentinel::Text(_), _) => false,
+    };
+    let bounded = |n: f64| of.min.is_none_or(|min| n >= min) && of.max.is_none_or(|max| n <= max);
+    !of.unknown.iter().any(sentinel) && number(value).is_none_or(bounded)
 }
 
 /// A scalar as text.
@@ -116,7 +127,7 @@ mod tests {
     const ARRIVED: Stamp = Stamp { steady: Steady(1_000_000), wall: Wall(1_796_007_373_000), era: 3 };
 
     fn read(kind: FieldKind, value: Value) -> FieldValue {
-        super::read(kind, Some(&value), ARRIVED)
+        super::read(kind, &Plausible::default(), Some(&value), ARRIVED)
     }
 
     #[test]
@@ -181,9 +192,32 @@ mod tests {
     }
 
     #[test]
+    fn a30_a_sentinel_or_a_number_out_of_bounds_is_unknown() {
+        let unknown = vec![Sentinel::Number(-888.0), Sentinel::Text("n/a".into())];
+        let level = Plausible { min: Some(-50.0), max: Some(1200.0), unknown };
+        let read = |kind, value: Value| super::read(kind, &level, Some(&value), ARRIVED);
+        for (value, expected) in [
+            (json!(-888), Unknown),
+            (json!("-888.0"), Unknown),
+            (json!(" N/A "), Unknown),
+            (json!(-50), Number(-50.0)),
+            (json!(-50.1), Unknown),
+            (json!(1200), Number(1200.0)),
+            (json!(1e9), Unknown),
+            (json!("12.5"), Number(12.5)),
+        ] {
+            assert_eq!(read(FieldKind::Number, value.clone()), expected, "{value}");
+        }
+        assert_eq!(read(FieldKind::Text, json!("n/a")), Unknown);
+        assert_eq!(read(FieldKind::Text, json!("high")), Text("high".into()));
+        assert_eq!(read(FieldKind::SecondsUntil, json!(1201)), Unknown);
+        assert_eq!(read(FieldKind::SecondsUntil, json!(1200)), Until(ARRIVED + Span::from_secs(1200)));
+    }
+
+    #[test]
     fn what_is_not_there_is_unknown() {
         for kind in FieldKind::ALL {
-            assert_eq!(super::read(kind, None, ARRIVED), Unknown);
+            assert_eq!(super::read(kind, &Plausible::default(), None, ARRIVED), Unknown);
             assert_eq!(read(kind, json!(null)), Unknown);
         }
     }
