@@ -172,6 +172,7 @@ fn connection_spec() -> ConnectionSpec {
         base_url: "http://127.0.0.1:9".into(),
         secret: SecretSource::None,
         carrier: Carrier::None,
+        oauth: None,
         conditional: Conditional::default(),
         limits: vec![wide_limit()],
         quotas: Vec::new(),
@@ -199,7 +200,8 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
     let body = answer(items, 0).to_string().into_bytes();
     let door = Arc::new(CannedDoor { clock: clock.clone(), body });
     let credentials = [(connection(), CREDENTIAL)].into();
-    let parts = Parts { store, opening, clock, door, connections: vec![connection_spec()], credentials };
+    let parts =
+        Parts { store, opening, clock, door, connections: vec![connection_spec()], credentials, notes: Vec::new() };
     let (appliance, running) = larder::engine::start(parts).await.expect("an engine");
     let key = shared::target(0);
     for _ in 0..3 {

@@ -6,6 +6,7 @@ mod logging;
 mod signals;
 mod sockets;
 mod systemd;
+mod vault;
 
 use crate::cli::ending::conclude;
 use crate::cli::text::{count, talk};
@@ -13,12 +14,13 @@ use crate::cli::{self, Cli, Command, Ending, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{ServerSpec, Settings};
 use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::spec::ConnectionSpec;
+use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::engine::appliance::Appliance;
 use crate::engine::{self, Parts, Running};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
 use crate::upstream::http::HttpDoor;
-use crate::upstream::redact::{Secret, fingerprint, read_secret};
+use crate::upstream::redact::{Redactor, Secret, fingerprint, read_secret};
+use crate::upstream::tokens::identity;
 use logging::Logs;
 use sockets::{Serving, Sockets};
 use std::collections::BTreeMap;
@@ -30,7 +32,19 @@ use std::time::Duration;
 /// redb's cache: the shelf of a small site fits, and a small board has it to spare.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
 
-type Secrets = BTreeMap<ConnectionKey, Secret>;
+/// Every secret that the configuration names.
+#[derive(Default)]
+struct Secrets {
+    own: BTreeMap<ConnectionKey, Secret>,
+    /// Of clients that renew their tokens.
+    clients: BTreeMap<ConnectionKey, Secret>,
+}
+
+impl Secrets {
+    fn all(&self) -> impl Iterator<Item = &Secret> {
+        self.own.values().chain(self.clients.values())
+    }
+}
 
 /// Runs a parsed command to its end.
 pub fn main(cli: Cli) -> ExitCode {
@@ -81,11 +95,12 @@ impl Live {
     async fn boot(config: &Path, logs: &Logs) -> Result<Live, Failure> {
         let settings = cli::settings(config)?;
         let secrets = read_secrets(&settings.connections)?;
-        logs.hide(secrets.values());
+        let redactor = Redactor::new(secrets.all());
+        logs.hide(redactor.clone());
         let options = Options { writer: Writer::Thread, cache_bytes: CACHE_BYTES };
         let opened = Store::open_at_once(&settings.server.data, options).map_err(Failure::failed)?;
         let store = opened.0.clone();
-        let live = Live::start(settings, secrets, opened).await;
+        let live = Live::start(settings, secrets, redactor, opened).await;
         if live.is_err() {
             // The reason is told already; what the file could not keep would be told at its next start.
             let _ = store.close();
@@ -95,15 +110,24 @@ impl Live {
 
     /// Sockets answer before the engine begins: what nobody can read does not spend. It begins when the file is known to be
     /// whole; until then readers are served from it and nothing is written or sent.
-    async fn start(settings: Settings, secrets: Secrets, opened: (Store, Opening, Verdict)) -> Result<Live, Failure> {
+    async fn start(
+        settings: Settings,
+        secrets: Secrets,
+        redactor: Redactor,
+        opened: (Store, Opening, Verdict),
+    ) -> Result<Live, Failure> {
         let (store, opening, verdict) = opened;
         let Settings { server, connections } = settings;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let credentials = fingerprints(&opening.installation, &connections, &secrets);
-        let door = HttpDoor::new(&connections, secrets, clock.clone()).map_err(Failure::usage)?;
+        let mut notes = Vec::new();
+        let vault =
+            vault::open(&server.data, &connections, &secrets, &credentials, &store, redactor.clone(), &mut notes)?;
+        let door = HttpDoor::with_vault(&connections, secrets.own, clock.clone(), redactor, vault);
+        let door = door.map_err(Failure::usage)?;
         let sockets = Sockets::bind(&server)?;
         let number = connections.len();
-        let parts = Parts { store, opening, clock, door: Arc::new(door), connections, credentials };
+        let parts = Parts { store, opening, clock, door: Arc::new(door), connections, credentials, notes };
         let (appliance, mut running) = match engine::prepare(parts) {
             Ok(prepared) => prepared,
             Err(why) => {
@@ -151,11 +175,18 @@ async fn begin(verdict: Verdict, running: &mut Running) -> Result<(), Failure> {
 
 /// Every secret that the configuration names, or all that is wrong with them at once.
 fn read_secrets(connections: &[ConnectionSpec]) -> Result<Secrets, Failure> {
-    let (mut secrets, mut sentences) = (Secrets::new(), Vec::new());
-    for spec in connections {
-        match read_secret(&spec.secret) {
-            Ok(secret) => secrets.extend(secret.map(|s| (spec.key.clone(), s))),
+    let (mut secrets, mut sentences) = (Secrets::default(), Vec::new());
+    let mut read =
+        |source: &SecretSource, spec: &ConnectionSpec, into: &mut BTreeMap<ConnectionKey, Secret>| match read_secret(
+            source,
+        ) {
+            Ok(secret) => into.extend(secret.map(|s| (spec.key.clone(), s))),
             Err(why) => sentences.push(format!("Connection \"{}\": {why}", spec.key.connection)),
+        };
+    for spec in connections {
+        read(&spec.secret, spec, &mut secrets.own);
+        if let Some(oauth) = &spec.oauth {
+            read(&oauth.client_secret, spec, &mut secrets.clients);
         }
     }
     if sentences.is_empty() { Ok(secrets) } else { Err(Failure { ending: Ending::Usage, sentences }) }
@@ -167,7 +198,10 @@ fn fingerprints(
     connections: &[ConnectionSpec],
     secrets: &Secrets,
 ) -> BTreeMap<ConnectionKey, CredentialId> {
-    let id = |spec: &ConnectionSpec| fingerprint(installation, secrets.get(&spec.key), origin(&spec.base_url));
+    let id = |spec: &ConnectionSpec| match &spec.oauth {
+        Some(oauth) => identity(installation, oauth),
+        None => fingerprint(installation, secrets.own.get(&spec.key), origin(&spec.base_url)),
+    };
     connections.iter().map(|spec| (spec.key.clone(), id(spec))).collect()
 }
 

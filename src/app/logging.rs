@@ -1,7 +1,7 @@
 //! The log: one line per event on stderr, filtered by `LARDER_LOG`, and without any secret from the moment that one is read (A47).
 
 use crate::cli::Failure;
-use crate::upstream::redact::{Redacting, Redactor, Secret};
+use crate::upstream::redact::{Redacting, Redactor};
 use std::io::{IsTerminal, Stderr};
 use std::sync::{Arc, PoisonError, RwLock};
 use tracing_subscriber::EnvFilter;
@@ -37,9 +37,8 @@ impl Logs {
         Ok(logs)
     }
 
-    /// From now on no line carries any of these.
-    pub fn hide<'a>(&self, secrets: impl IntoIterator<Item = &'a Secret>) {
-        let redactor = Redactor::new(secrets);
+    /// From now on no line carries any of the secrets that this one knows or learns.
+    pub fn hide(&self, redactor: Redactor) {
         *self.redactor.0.write().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 }

@@ -7,6 +7,7 @@ use super::run::settings;
 use super::table::Table;
 use super::text::{count, setting, show, span};
 use crate::config::{Recipes, Settings, is_built_in};
+use crate::domain::oauth::Counted;
 use crate::domain::spec::{ConnectionSpec, Interval, SecretSource};
 use crate::domain::time::Span;
 use crate::rules::plan::{Plan, plan};
@@ -80,6 +81,7 @@ impl<'a> Report<'a> {
         self.lines.iter().for_each(|line| table.row(line.cells()));
         text.push_str(&format!("\n{table}\n"));
         self.lines.iter().for_each(|line| text.push_str(&format!("{}\n", line.sentence())));
+        self.lines.iter().filter_map(Line::renewal).for_each(|renewal| text.push_str(&format!("{renewal}\n")));
         self.crowds.iter().for_each(|crowd| text.push_str(&format!("{}\n", crowd.sentence())));
         self.own.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
         self.pages.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
@@ -140,6 +142,16 @@ impl Line<'_> {
                 setting(shortest)
             )
         }
+    }
+
+    /// What a credential that renews itself asks beside the plan.
+    fn renewal(&self) -> Option<String> {
+        let oauth = self.spec.oauth.as_ref()?;
+        let takes = match oauth.counted {
+            Counted::Budget => "each renewal takes one request of its limits",
+            Counted::Apart => "renewals are not counted in its limits",
+        };
+        Some(format!("{}: renews its access token at {}; {takes}.", self.name(), oauth.token_url))
     }
 
     fn json(&self) -> Value {

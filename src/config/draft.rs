@@ -1,6 +1,7 @@
 //! A connection as one file says it: every key may be absent. A recipe is read into the same draft, and the connection's
 //! own is laid over it. Knows keys and precedence; what has to be there in the end is for `finish`.
 
+use super::oauth::{self, OAuthDraft};
 use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::{self, CommandDraft};
 use super::section::Section;
@@ -38,7 +39,7 @@ pub(super) const SHARED: [&str; 20] = [
 
 pub(super) const POLL: [&str; 2] = ["enabled", "interval"];
 /// Where the secret lies, which only a connection says, and how it travels.
-pub(super) const CREDENTIAL: [&str; 6] = ["env", "file", "query", "header", "scheme", "basic"];
+pub(super) const CREDENTIAL: [&str; 7] = ["env", "file", "query", "header", "scheme", "basic", "oauth2"];
 pub(super) const FACT: [&str; 3] = ["text", "source", "date"];
 
 /// Where a draft comes from, and so which keys it may have.
@@ -79,6 +80,7 @@ pub(super) struct CredentialDraft {
     pub place: Place,
     pub source: Slot<SecretSource>,
     pub carrier: Slot<Carrier>,
+    pub oauth: Option<OAuthDraft>,
 }
 
 impl Draft {
@@ -139,6 +141,10 @@ impl Draft {
                 place: self.credential.place,
                 source: self.credential.source,
                 carrier: self.credential.carrier.or(recipe.credential.carrier),
+                oauth: match (self.credential.oauth, recipe.credential.oauth) {
+                    (Some(own), Some(recipe)) => Some(own.over(recipe)),
+                    (own, recipe) => own.or(recipe),
+                },
             },
             conditional: self.conditional.or(recipe.conditional),
             limits: overlay(self.limits, recipe.limits, |limit| limit.name.clone()),
@@ -205,7 +211,7 @@ fn read_credential(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut
     const BY_REFERENCE: &str = "must not hold the secret itself: put it into an environment variable or a file that only \
                                 Larder can read, and name that here: credential = { env = \"NAME\" } or { file = \"PATH\" }";
     let place = section.place_of("credential");
-    let nothing = |slot| CredentialDraft { place: place.clone(), source: slot, carrier: Slot::Absent };
+    let nothing = |slot| CredentialDraft { place: place.clone(), source: slot, carrier: Slot::Absent, oauth: None };
     if section.word("credential").is_some() {
         p.add(&place, BY_REFERENCE);
         return nothing(Slot::Bad);
@@ -224,10 +230,11 @@ fn read_credential(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut
             p.add(&table.place_of(key), "is not for a recipe: where the secret lies is for the connection to say");
         }
     }
-    CredentialDraft { source: read_source(&table, folder, p), carrier: read_carrier(&table, p), place }
+    let oauth = oauth::read(&table, origin, folder, p);
+    CredentialDraft { source: read_source(&table, folder, p), carrier: read_carrier(&table, p), oauth, place }
 }
 
-fn read_source(table: &Section<'_>, folder: &Path, p: &mut Problems) -> Slot<SecretSource> {
+pub(super) fn read_source(table: &Section<'_>, folder: &Path, p: &mut Problems) -> Slot<SecretSource> {
     let variable = |name: &str| match name.is_empty() || name.contains(['=', '\0', ' ', '$']) {
         true => Err("must be the name of an environment variable, without $".to_owned()),
         false => Ok(SecretSource::Env(name.to_owned())),

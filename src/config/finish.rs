@@ -32,6 +32,7 @@ pub(super) fn finish(
 ) -> Option<ConnectionSpec> {
     let at = draft.place.clone();
     let (secret, carrier) = finish_credential(&draft.credential, p);
+    let oauth = draft.credential.oauth.clone().and_then(|oauth| oauth.finish(p));
     let network = finish_network(&draft);
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
     let quotas = quotas::finish(draft.quotas, &limits, p);
@@ -51,6 +52,7 @@ pub(super) fn finish(
         base_url,
         secret,
         carrier,
+        oauth,
         conditional: draft.conditional.unwrap_or_default(),
         limits,
         quotas,
@@ -104,6 +106,11 @@ fn finish_credential(credential: &CredentialDraft, p: &mut Problems) -> (SecretS
     let place = &credential.place;
     match (&credential.source, &credential.carrier) {
         (Slot::Set(source), Slot::Set(carrier)) => return (source.value.clone(), carrier.value.clone()),
+        (Slot::Set(source), Slot::Absent) if credential.oauth.is_some() => return (source.value.clone(), bearer()),
+        (Slot::Absent, Slot::Absent) if credential.oauth.is_some() => p.add(
+            place,
+            "does not say where the refresh token lies: add credential = { env = \"NAME\" } or { file = \"PATH\" }",
+        ),
         (Slot::Set(_), Slot::Absent) => p.add(
             place,
             "does not say how the secret travels: add query = \"api_key\", or header = \"Authorization\" with \
@@ -116,6 +123,11 @@ fn finish_credential(credential: &CredentialDraft, p: &mut Problems) -> (SecretS
         _ => (),
     }
     (SecretSource::None, Carrier::None)
+}
+
+/// How access tokens travel (RFC 6750 section 2.1).
+pub(super) fn bearer() -> Carrier {
+    Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) }
 }
 
 fn finish_waits(waits: WaitsDraft, p: &mut Problems) -> WaitSpec {

@@ -8,6 +8,7 @@ mod draft;
 mod environment;
 mod finish;
 mod limits;
+mod oauth;
 mod pages;
 mod place;
 mod quotas;
@@ -32,9 +33,9 @@ use crate::rules::extract::Extractor;
 use crate::rules::paging::Pager;
 use draft::{CredentialDraft, Draft, Origin};
 use finish::Identity;
-use place::{Placed, Problems, Slot};
+use place::{Place, Placed, Problems, Slot};
 use section::{Document, Section};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -100,9 +101,10 @@ pub fn recipe_alone(recipe: &Recipe) -> Result<ConnectionSpec, Vec<ConfigError>>
     if draft.base_url.is_absent() {
         draft.base_url = Slot::Set(Placed { value: "https://provider.invalid".to_owned(), place: place.clone() });
     }
-    if !draft.credential.carrier.is_absent() {
-        let source = Slot::Set(Placed { value: SecretSource::None, place });
-        draft.credential = CredentialDraft { source, ..draft.credential };
+    if !draft.credential.carrier.is_absent() || draft.credential.oauth.is_some() {
+        let source = Slot::Set(Placed { value: SecretSource::None, place: place.clone() });
+        let carrier = draft.credential.carrier.or(Slot::Set(Placed { value: finish::bearer(), place }));
+        draft.credential = CredentialDraft { source, carrier, oauth: None, ..draft.credential };
     }
     let key = ConnectionKey { organization: Organization::default(), connection: recipe.name.as_str().into() };
     let identity = Identity { key, recipe: Some(recipe.name.clone()) };
@@ -174,6 +176,8 @@ struct Reader<'a> {
     taken: BTreeSet<ConnectionKey>,
     /// Variables that hold secrets.
     credentials: BTreeSet<String>,
+    /// Token address, client and account: who had them first, and where its refresh token lies.
+    accounts: BTreeMap<(String, String, String), (ConnectionKey, SecretSource)>,
 }
 
 impl<'a> Reader<'a> {
@@ -183,8 +187,8 @@ impl<'a> Reader<'a> {
         recipes: &'a Recipes,
         expressions: Expressions,
     ) -> Reader<'a> {
-        let (names, taken, credentials) = Default::default();
-        Reader { folder, environment, recipes, expressions, names, taken, credentials }
+        let (names, taken, credentials, accounts) = Default::default();
+        Reader { folder, environment, recipes, expressions, names, taken, credentials, accounts }
     }
 
     fn connection(&mut self, section: Section<'_>, p: &mut Problems) -> Option<ConnectionSpec> {
@@ -211,7 +215,21 @@ impl<'a> Reader<'a> {
             p.add(&draft.place, NO_LIMIT);
         }
         let identity = key.map(|key| Identity { key, recipe: recipe.value() });
-        finish::finish(identity, draft, self.expressions, p)
+        let spec = finish::finish(identity, draft, self.expressions, p)?;
+        self.check_account(&spec, &section.place, p);
+        Some(spec)
+    }
+
+    /// Connections of one client and account share tokens and budget, so they must mean the same refresh token.
+    fn check_account(&mut self, spec: &ConnectionSpec, at: &Place, p: &mut Problems) {
+        let Some(oauth) = &spec.oauth else { return };
+        let id = (oauth.token_url.clone(), oauth.client_id.clone(), oauth.account.clone());
+        let first = self.accounts.entry(id).or_insert_with(|| (spec.key.clone(), spec.secret.clone()));
+        if first.1 != spec.secret {
+            let other = &first.0.connection;
+            p.add(at, format!("has the client of connection {other:?} and another refresh token; if they are two accounts, give each \
+                               a name: oauth2 = {{ account = \"...\" }}", other = other.as_str()));
+        }
     }
 
     /// The connection's own keys, laid over its recipe's. `None` where there is no such recipe, or where it cannot be read:

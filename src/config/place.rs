@@ -62,6 +62,13 @@ impl<T> Slot<T> {
     pub fn or(self, recipe: Slot<T>) -> Slot<T> {
         if matches!(self, Slot::Absent) { recipe } else { self }
     }
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Slot<U> {
+        match self {
+            Slot::Absent => Slot::Absent,
+            Slot::Bad => Slot::Bad,
+            Slot::Set(Placed { value, place }) => Slot::Set(Placed { value: change(value), place }),
+        }
+    }
     pub fn is_absent(&self) -> bool {
         matches!(self, Slot::Absent)
     }

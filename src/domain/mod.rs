@@ -8,6 +8,7 @@ pub mod ids;
 pub mod item;
 pub mod job;
 pub mod limit;
+pub mod oauth;
 pub mod outcome;
 pub mod page;
 pub mod quota;

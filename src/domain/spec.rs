@@ -2,6 +2,7 @@
 
 use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
+use super::oauth::OAuthSpec;
 use super::outcome::{Outcome, Reach};
 use super::page::PageSpec;
 use super::quota::QuotaSpec;
@@ -65,6 +66,8 @@ pub struct ConnectionSpec {
     pub base_url: String,
     pub secret: SecretSource,
     pub carrier: Carrier,
+    /// `secret` is a refresh token then, and what travels is the access token that it brought.
+    pub oauth: Option<OAuthSpec>,
     pub conditional: Conditional,
     pub limits: Vec<Limit>,
     /// Where the provider states its own count, beside the general headers.

@@ -41,6 +41,8 @@ pub struct Core {
     pub door: Arc<dyn Door>,
     pub connections: BTreeMap<ConnectionKey, Arc<Conn>>,
     turns: BTreeMap<CredentialId, Turns>,
+    /// One renewal at a time for each credential that renews itself.
+    pub renewals: BTreeMap<CredentialId, tokio::sync::Mutex<()>>,
     pub started: Stamp,
     /// Sentences about the start.
     pub notes: Vec<String>,
@@ -130,6 +132,11 @@ impl Core {
     pub fn new(seams: Seams, connections: Vec<Conn>, notes: Vec<String>) -> Core {
         let now = seams.clock.now();
         Core {
+            renewals: connections
+                .iter()
+                .filter(|c| c.spec.oauth.is_some())
+                .map(|c| (c.credential, Default::default()))
+                .collect(),
             turns: connections.iter().map(|c| (c.credential, Turns::default())).collect(),
             connections: connections.into_iter().map(|c| (c.spec.key.clone(), Arc::new(c))).collect(),
             store: seams.store,

@@ -4,7 +4,7 @@
 use super::core::{Conn, Core, Target};
 use super::fetch::exchange::{Asking, admit, exchange};
 use super::fetch::learn::{classify, consequences};
-use super::fetch::{Done, Stopped, fetch_all};
+use super::fetch::{Done, Stopped, With, fetch_all, token};
 use super::turns::{Ear, Turns};
 use super::words;
 use crate::domain::event::{EventKind, NewEvent};
@@ -14,7 +14,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::spec::{CommandSpec, Retry};
 use crate::domain::time::{Now, Span, Steady};
 use crate::rules::asking::{self, Asker, CostFrom, Outgoing};
-use crate::rules::budget::Refusal;
+use crate::rules::budget::{Permit, Refusal};
 use crate::rules::template::When;
 use crate::store::{Commit, Lane, Write};
 use crate::upstream::Request;
@@ -169,12 +169,7 @@ fn accepted_with(core: &Core, body: Option<&serde_json::Value>) -> Option<String
 }
 
 /// Admission writes the job as `sent`, with its charge, in one transaction: after a crash it is known that it may be out there.
-async fn wait_for_permit(
-    core: &Core,
-    conn: &Conn,
-    asking: &Asking,
-    mut job: Job,
-) -> Result<(Job, crate::rules::budget::Permit), Attempt> {
+async fn wait_for_permit(core: &Core, conn: &Conn, asking: &Asking, mut job: Job) -> Result<(Job, Permit), Attempt> {
     let patience_ends = core.clock.now().steady + PATIENCE;
     let mut ear = core.turns(conn.credential).map(Turns::ear);
     let mut told = None;
@@ -184,7 +179,7 @@ async fn wait_for_permit(
         let sent = Job { state: JobState::Sent, message: None, updated_at: now.stamp(), ..job.clone() };
         let with_charge = sent.clone();
         let with = Box::new(move |id: ChargeId| vec![Write::Job(Job { charge: Some(id), ..with_charge })]);
-        match admit(core, conn, asking, with).await {
+        match admit_with_token(core, conn, asking, with).await {
             Ok(permit) => return Ok((Job { charge: Some(permit.id()), ..sent }, permit)),
             Err(Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at })) if at <= patience_ends => {
                 if told.is_none_or(|told: Steady| told.0.abs_diff(at.0) > NEWS.0) {
@@ -207,6 +202,11 @@ async fn wait_for_permit(
             }
         }
     }
+}
+
+async fn admit_with_token(core: &Core, conn: &Conn, asking: &Asking, with: With) -> Result<Permit, Stopped> {
+    token::ensure(core, conn, asking.caller).await?;
+    admit(core, conn, conn.credential, asking, with).await
 }
 
 async fn rung(ear: &mut Option<Ear>) {

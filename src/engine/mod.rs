@@ -54,6 +54,8 @@ pub struct Parts {
     pub connections: Vec<ConnectionSpec>,
     /// Computed by `app` from the installation key and each secret: the budget boundary.
     pub credentials: BTreeMap<ConnectionKey, CredentialId>,
+    /// What was noticed at start, for people.
+    pub notes: Vec<String>,
 }
 
 /// The running loops; dropping it aborts them (a crash), `stop` ends them in order.
@@ -70,6 +72,7 @@ impl Running {
         let core = &self.core;
         announce(core, std::mem::take(&mut self.firsts)).await?;
         settle_pending(core)?;
+        fetch::token::begin(core).await.map_err(|e| e.to_string())?;
         jobs::recover(core).await?;
         for conn in core.connections.values() {
             core.spawn(poller::run(core.clone(), conn.clone()));
@@ -116,7 +119,7 @@ pub async fn start(parts: Parts) -> Result<(appliance::Appliance, Running), Stri
 pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
     let now = parts.clock.now();
     let (conns, firsts) = build(&parts, &now)?;
-    let notes = notes(&parts.opening, &now);
+    let notes = [notes(&parts.opening, &now), parts.notes].concat();
     let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door };
     let core = Arc::new(Core::new(seams, conns, notes));
     let running = Running { core: core.clone(), firsts };
@@ -140,6 +143,10 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
     let budgets = budgets(parts)?;
     for (credential, (limits, _)) in &budgets {
         parts.store.install_budget(*credential, limits.clone(), now).map_err(|e| e.to_string())?;
+    }
+    for spec in parts.connections.iter().filter(|spec| spec.oauth.is_some()) {
+        let apart = fetch::token::apart(credential_of(parts, &spec.key)?);
+        parts.store.install_budget(apart, fetch::token::own_pace(), now).map_err(|e| e.to_string())?;
     }
     let (mut conns, mut firsts) = (Vec::new(), Vec::new());
     for spec in &parts.connections {

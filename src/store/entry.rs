@@ -58,6 +58,7 @@ impl Entry {
             Table::Events => Entry::Event(records::event_of(numbered(key)?, value)?),
             Table::Tokens => Entry::Token(records::token_of(numbered(key)?, value)?),
             Table::Findings => Entry::Finding(records::finding_of(numbered(key)?, value)?),
+            Table::Secrets => records::sealed_of(value).map(|_| Entry::Plain)?,
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),
         })

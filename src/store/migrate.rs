@@ -10,7 +10,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, TableError, WriteTransac
 type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
 
 /// Step `n` leads from format `n` to `n + 1`. Only ever added to.
-const STEPS: &[Step] = &[create_tables, add_findings, add_learned];
+const STEPS: &[Step] = &[create_tables, add_findings, add_learned, add_secrets];
 
 /// The format that this binary writes, and the newest that it reads.
 pub(super) const FORMAT: u64 = STEPS.len() as u64;
@@ -113,6 +113,11 @@ fn add_findings(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
 /// 2 to 3: the table of what providers' own counts have taught.
 fn add_learned(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Learned.definition()).map(drop).map_err(redb::Error::from)
+}
+
+/// 3 to 4: the table of sealed secrets.
+fn add_secrets(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
+    txn.open_table(Table::Secrets.definition()).map(drop).map_err(redb::Error::from)
 }
 
 #[cfg(test)]

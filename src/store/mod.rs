@@ -26,6 +26,7 @@ mod read;
 mod reads;
 mod records;
 mod rows;
+mod sealed;
 mod sentences;
 mod shield;
 mod survey;
@@ -38,6 +39,7 @@ mod write;
 pub use backup::verify;
 pub use behind::Verdict;
 pub use entry::{read_row, table_names};
+pub use sealed::{Sealed, Swap};
 
 use self::core::Core;
 use self::queue::Queue;

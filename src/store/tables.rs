@@ -22,8 +22,11 @@
 //! | `findings`    | finding number                                        | finding          | open ones, newest 1,000 closed | `Commit::findings`                 |
 //! | `open_findings` | organization, connection, target, kind, subject     | finding number   | open findings                 | with `findings`                     |
 //! | `learned`     | fingerprint of the secret, limit, endpoint            | what was learned | limits that a provider speaks of | `Commit::learned`                |
+//! | `secrets`     | identity of the credential (16 bytes)                 | sealed secret    | credentials that learn theirs | `swap_sealed`                       |
 //!
-//! `credentials` and `learned` have no organization in their keys: the secret is the budget boundary, whoever holds it.
+//! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
+//! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
+//! guess can be tried with it, a long random key not be found. `secrets` are sealed with a key that is not in the file but beside it.
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
 
@@ -50,10 +53,11 @@ pub(super) enum Table {
     Findings,
     OpenFindings,
     Learned,
+    Secrets,
 }
 
 impl Table {
-    pub const ALL: [Table; 14] = [
+    pub const ALL: [Table; 15] = [
         Table::Meta,
         Table::State,
         Table::Charges,
@@ -68,6 +72,7 @@ impl Table {
         Table::Findings,
         Table::OpenFindings,
         Table::Learned,
+        Table::Secrets,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -86,6 +91,7 @@ impl Table {
             Table::Findings => "findings",
             Table::OpenFindings => "open_findings",
             Table::Learned => "learned",
+            Table::Secrets => "secrets",
         }
     }
 

@@ -3,6 +3,7 @@
 use super::lessons;
 use super::records;
 use super::rows::Row;
+use super::sealed::Swap;
 use super::sentences;
 use super::tables::{self, Table};
 use super::{Admission, Commit, Lane, StoreError, TokenRecord, Write};
@@ -96,6 +97,7 @@ pub(super) enum Work {
     Commit(Prepared, Reply<Vec<Event>>),
     Job(Box<Job>, NewEvent, Reply<Created>),
     Token(Box<TokenRecord>, Reply<TokenRecord>),
+    Swap(Swap, Reply<Option<u64>>),
     /// Write what is lazy now.
     Flush(Reply<()>),
     /// Time has passed.
@@ -112,6 +114,7 @@ impl Work {
             Work::Commit(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::Job(_, _, reply) => drop(reply.send(Err(error.clone()))),
             Work::Token(_, reply) => drop(reply.send(Err(error.clone()))),
+            Work::Swap(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::Flush(reply) => drop(reply.send(Err(error.clone()))),
             Work::Tick | Work::Stop => {}
         }
@@ -128,6 +131,7 @@ pub(super) enum Ack {
     Events(Vec<Event>, Reply<Vec<Event>>),
     Job(Box<Created>, Reply<Created>),
     Token(Box<TokenRecord>, Reply<TokenRecord>),
+    Swap(Option<u64>, Reply<Option<u64>>),
     Flush(Reply<()>),
 }
 
@@ -142,6 +146,7 @@ impl Ack {
             Ack::Events(events, reply) => drop(reply.send(Ok(events))),
             Ack::Job(created, reply) => drop(reply.send(Ok(*created))),
             Ack::Token(token, reply) => drop(reply.send(Ok(*token))),
+            Ack::Swap(version, reply) => drop(reply.send(Ok(version))),
             Ack::Flush(reply) => drop(reply.send(Ok(()))),
         }
         None
@@ -152,6 +157,7 @@ impl Ack {
             Ack::Events(_, reply) => drop(reply.send(Err(error.clone()))),
             Ack::Job(_, reply) => drop(reply.send(Err(error.clone()))),
             Ack::Token(_, reply) => drop(reply.send(Err(error.clone()))),
+            Ack::Swap(_, reply) => drop(reply.send(Err(error.clone()))),
             Ack::Flush(reply) => drop(reply.send(Err(error.clone()))),
         }
     }

@@ -182,6 +182,7 @@ impl Writing {
             Work::Token(token, reply) => {
                 answer(self.create_token(*token), reply, acks, |token, reply| Ack::Token(Box::new(token), reply))
             }
+            Work::Swap(swap, reply) => answer(self.swap(core, swap), reply, acks, Ack::Swap),
             Work::Flush(reply) => acks.push(Ack::Flush(reply)),
             Work::Tick => return self.tick(core),
             Work::Stop => {}

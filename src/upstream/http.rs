@@ -10,18 +10,21 @@ use super::coding::{self, Decoded as Unpacked};
 use super::gate::{Attempt, GateLayer, Progress};
 use super::redact::{Redactor, Secret};
 use super::route::{NoWay, Route};
+use super::tokens::{Renewal, Renewed, Vault};
 use super::{Door, Request, fault};
 use crate::clock::Clock;
-use crate::domain::ids::ConnectionKey;
+use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::{Answer, Failure, Reply};
+use crate::domain::send::FORM;
 use crate::domain::spec::{ConnectionSpec, NetworkSpec};
 use crate::domain::time::Steady;
 use crate::rules::budget::Permit;
 use crate::rules::text;
 use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue,
 };
-use reqwest::{Client, Method, Response, redirect, retry};
+use reqwest::{Client, Method, Response, Url, redirect, retry};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -38,6 +41,9 @@ pub struct HttpDoor {
     tls: Option<Client>,
     redactor: Redactor,
     clock: Arc<dyn Clock>,
+    vault: Option<Vault>,
+    /// Where the credentials of the vault are renewed.
+    token_routes: BTreeMap<CredentialId, Route>,
 }
 
 impl HttpDoor {
@@ -47,19 +53,40 @@ impl HttpDoor {
         secrets: BTreeMap<ConnectionKey, Secret>,
         clock: Arc<dyn Clock>,
     ) -> Result<HttpDoor, String> {
+        let redactor = Redactor::new(secrets.values());
+        HttpDoor::with_vault(connections, secrets, clock, redactor, None)
+    }
+
+    /// The same, with credentials that renew themselves; `redactor` knows all secrets, also those of clients.
+    pub fn with_vault(
+        connections: &[ConnectionSpec],
+        secrets: BTreeMap<ConnectionKey, Secret>,
+        clock: Arc<dyn Clock>,
+        redactor: Redactor,
+        vault: Option<Vault>,
+    ) -> Result<HttpDoor, String> {
         // An error only says that the process has a provider already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut routes = BTreeMap::new();
         for spec in connections {
             routes.insert(spec.key.clone(), Route::new(spec, secrets.get(&spec.key))?);
         }
-        let secure = routes.iter().find(|(_, route)| route.uses_tls()).map(|(key, _)| key);
+        let mut token_routes = BTreeMap::new();
+        let mut secure = routes.iter().find(|(_, route)| route.uses_tls()).map(|(key, _)| key);
+        for spec in connections {
+            let Some((oauth, credential)) = spec.oauth.as_ref().zip(vault.as_ref().and_then(|v| v.owned_by(&spec.key)))
+            else {
+                continue;
+            };
+            let route = Route::bare(&oauth.token_url, &spec.network)?;
+            secure = secure.or(route.uses_tls().then_some(&spec.key));
+            token_routes.insert(credential, route);
+        }
         let tls = secure.map(secure_client).transpose()?;
         // No certificate is loaded for the plain client: it meets none.
         let plain = one_shot_client().tls_certs_only([]).build();
         let plain = plain.map_err(|_| "The HTTP client cannot be set up.".to_owned())?;
-        let redactor = Redactor::new(secrets.values());
-        Ok(HttpDoor { routes, plain, tls, redactor, clock })
+        Ok(HttpDoor { routes, plain, tls, redactor, clock, vault, token_routes })
     }
 
     /// The redactor of this door's secrets, for log writers.
@@ -85,6 +112,16 @@ impl HttpDoor {
         let no_route = || (Failure::NotSent, format!("There is no connection named {}.", request.connection));
         let route = self.routes.get(&request.connection).ok_or_else(no_route)?;
         let prepared = self.prepare(route, request)?;
+        self.exchange_over(send_by, deadline, route, prepared).await.map(|answer| self.clean(answer))
+    }
+
+    async fn exchange_over(
+        &self,
+        send_by: Steady,
+        deadline: Steady,
+        route: &Route,
+        prepared: (Client, reqwest::Request),
+    ) -> Result<Answer, Fault> {
         if self.clock.now().steady > send_by {
             return Err((Failure::NotSent, "The time to send was over before anything was written.".to_owned()));
         }
@@ -97,8 +134,69 @@ impl HttpDoor {
         }
     }
 
+    /// Without any known secret.
+    fn clean(&self, answer: Answer) -> Answer {
+        Answer { body: self.redactor.body(answer.body), ..answer }
+    }
+
+    fn client_for(&self, url: &Url) -> Result<&Client, Fault> {
+        let no_tls = || (Failure::NotSent, "This door was set up without TLS.".to_owned());
+        if url.scheme() == "https" { self.tls.as_ref().ok_or_else(no_tls) } else { Ok(&self.plain) }
+    }
+
+    /// The request for new tokens. Built here, so that no other room sees what is in it.
+    fn prepare_renewal(
+        &self,
+        route: &Route,
+        credential: CredentialId,
+    ) -> Option<Result<(Client, reqwest::Request), Fault>> {
+        let (form, basic) = self.vault.as_ref()?.asking(credential)?;
+        let client = match self.client_for(&route.address()) {
+            Ok(client) => client.clone(),
+            Err(fault) => return Some(Err(fault)),
+        };
+        let mut prepared = reqwest::Request::new(Method::POST, route.address());
+        let headers = prepared.headers_mut();
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(FORM));
+        if let Some(mut value) = basic.and_then(|basic| HeaderValue::from_str(&basic).ok()) {
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        *prepared.body_mut() = Some(form.as_bytes().to_vec().into());
+        Some(Ok((client, prepared)))
+    }
+
+    async fn renew_within(&self, send_by: Steady, deadline: Steady, credential: CredentialId) -> Renewal {
+        let asked_at = self.clock.now().stamp();
+        let result = match self.token_routes.get(&credential) {
+            Some(route) => match self.prepare_renewal(route, credential) {
+                Some(Ok(prepared)) => self.exchange_over(send_by, deadline, route, prepared).await,
+                Some(Err(fault)) => Err(fault),
+                None => Err((Failure::NotSent, "There is no refresh token.".to_owned())),
+            },
+            None => Err((Failure::NotSent, "There is no token endpoint.".to_owned())),
+        };
+        let arrived_at = self.clock.now().stamp();
+        match (result, &self.vault) {
+            (Ok(answer), Some(vault)) => vault.take(credential, asked_at, arrived_at, answer),
+            (Ok(answer), None) => {
+                let reply = Reply { arrived_at, result: Ok(self.clean(answer)), detail: String::new() };
+                Renewal { arrived_at, status: None, result: Renewed::Unclear(reply) }
+            }
+            (Err((failure, words)), _) => {
+                let detail = self.redactor.text(&words).into_owned();
+                let reply = Reply { arrived_at, result: Err(failure), detail };
+                Renewal { arrived_at, status: None, result: Renewed::Unclear(reply) }
+            }
+        }
+    }
+
     fn prepare(&self, route: &Route, request: &Request) -> Result<(Client, reqwest::Request), Fault> {
-        let url = route.url(&request.location).map_err(|no_way| match no_way {
+        let token = || self.vault.as_ref()?.access_token(&request.connection);
+        let credential = route.credential(token).map_err(|words| (Failure::NotSent, words))?;
+        let url = route.url(&request.location, &credential).map_err(|no_way| match no_way {
             NoWay::OtherOrigin(host) => (
                 Failure::RedirectRefused,
                 format!("The location is at another origin ({host}); the credential stays with {}.", route.origin()),
@@ -109,10 +207,9 @@ impl HttpDoor {
         })?;
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| (Failure::NotSent, format!("{} is not a method of HTTP.", request.method)))?;
-        let no_tls = || (Failure::NotSent, "This door was set up without TLS.".to_owned());
-        let client = if url.scheme() == "https" { self.tls.as_ref().ok_or_else(no_tls)? } else { &self.plain };
+        let client = self.client_for(&url)?;
         let mut prepared = reqwest::Request::new(method, url);
-        *prepared.headers_mut() = route.headers(&request.headers);
+        *prepared.headers_mut() = Route::headers(&request.headers, &credential);
         prepared.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
         if !request.body.is_empty() {
             *prepared.body_mut() = Some(request.body.clone().into());
@@ -158,7 +255,7 @@ impl HttpDoor {
             Some((_, words)) => tracing::debug!(status, "{}", self.redactor.text(&words)),
             None => (),
         }
-        Ok(Answer { status, headers, body: self.redactor.body(unpacked.body) })
+        Ok(Answer { status, headers, body: unpacked.body })
     }
 
     async fn fill(&self, response: &mut Response, body: &mut Vec<u8>, network: &NetworkSpec) -> Result<(), Fault> {
@@ -202,6 +299,12 @@ impl HttpDoor {
 impl Door for HttpDoor {
     fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>> {
         Box::pin(self.send_within(permit.send_by(), permit.deadline(), request))
+    }
+    fn vault(&self) -> Option<&Vault> {
+        self.vault.as_ref()
+    }
+    fn renew(&self, permit: Permit, credential: CredentialId) -> Pin<Box<dyn Future<Output = Renewal> + Send + '_>> {
+        Box::pin(self.renew_within(permit.send_by(), permit.deadline(), credential))
     }
     fn redact(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()

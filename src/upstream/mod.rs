@@ -9,12 +9,14 @@ pub mod redact;
 pub mod route;
 #[cfg(test)]
 mod tests;
+pub mod tokens;
 
-use crate::domain::ids::ConnectionKey;
-use crate::domain::reply::Reply;
+use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::reply::{Failure, Reply};
 use crate::rules::budget::Permit;
 use std::future::Future;
 use std::pin::Pin;
+use tokens::{Renewal, Renewed, Vault};
 
 /// What to ask. The credential is attached by the door, to the connection's own host only.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,17 @@ pub struct Request {
 pub trait Door: Send + Sync + 'static {
     /// Never fails: what went wrong is in the reply. 3xx are handed back as answers with their `location`.
     fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>>;
+    /// Where the tokens are of credentials that renew themselves; `None` where none does.
+    fn vault(&self) -> Option<&Vault> {
+        None
+    }
+    /// Asks for new tokens with what the vault has. One request, one permit, as `send`; what comes of it is pending in the vault.
+    fn renew(&self, permit: Permit, credential: CredentialId) -> Pin<Box<dyn Future<Output = Renewal> + Send + '_>> {
+        let (arrived_at, detail) =
+            (permit.charge().reserved_at, format!("credential {credential} does not renew itself"));
+        let result = Renewed::Unclear(Reply { arrived_at, result: Err(Failure::NotSent), detail });
+        Box::pin(std::future::ready(Renewal { arrived_at, status: None, result }))
+    }
     /// Removes every known secret from a text, by value.
     fn redact(&self, text: &str) -> String;
 }

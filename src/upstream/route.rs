@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use std::borrow::Cow;
 use zeroize::Zeroizing;
 
 /// Set by the door or by HTTP itself; a caller's own would break framing, decompression or the rule that only the door
@@ -39,8 +40,11 @@ pub(super) struct Route {
     pub(super) reading: ReadingSpec,
 }
 
-enum Attached {
+#[derive(Clone)]
+pub(super) enum Attached {
     Nothing,
+    /// A token of the vault, as it is when the request goes out.
+    Renewed(Carrier),
     Query(String, Secret),
     Header(HeaderName, HeaderValue),
 }
@@ -61,8 +65,29 @@ impl Route {
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host().is_none() {
             return Err(format!("The base_url of connection {name} must begin with http:// or https:// and a host."));
         }
-        let credential = attach(&spec.carrier, secret).map_err(|why| format!("Connection {name}: {why}."))?;
+        let credential = match &spec.oauth {
+            Some(_) => Attached::Renewed(spec.carrier.clone()),
+            None => attach(&spec.carrier, secret).map_err(|why| format!("Connection {name}: {why}."))?,
+        };
         Ok(Route { base, parsed, credential, network: spec.network.clone(), reading: spec.reading.clone() })
+    }
+
+    /// The way to a token endpoint: nothing is attached, its own credential is in the request.
+    pub(super) fn bare(url: &str, network: &NetworkSpec) -> Result<Route, String> {
+        let parsed = Url::parse(url).map_err(|e| format!("The token_url {url} is not a URL: {e}."))?;
+        let (network, reading) = (network.clone(), ReadingSpec::default());
+        Ok(Route { base: url.to_owned(), parsed, credential: Attached::Nothing, network, reading })
+    }
+
+    pub(super) fn address(&self) -> Url {
+        self.parsed.clone()
+    }
+
+    /// What a request carries now. The error says why nothing can be sent.
+    pub(super) fn credential(&self, token: impl FnOnce() -> Option<Secret>) -> Result<Cow<'_, Attached>, String> {
+        let Attached::Renewed(carrier) = &self.credential else { return Ok(Cow::Borrowed(&self.credential)) };
+        let token = token().ok_or("There is no access token yet; it is asked for before the next request.")?;
+        attach(carrier, Some(&token)).map(Cow::Owned).map_err(|why| format!("The access token cannot be sent: {why}."))
     }
 
     pub(super) fn uses_tls(&self) -> bool {
@@ -75,14 +100,14 @@ impl Route {
     }
 
     /// The full URL of `location` with the credential. Only the connection's own origin gets it.
-    pub(super) fn url(&self, location: &str) -> Result<Url, NoWay> {
+    pub(super) fn url(&self, location: &str, credential: &Attached) -> Result<Url, NoWay> {
         let text = if location.starts_with('/') { format!("{}{location}", self.base) } else { location.to_owned() };
         let mut url = Url::parse(&text).map_err(|_| NoWay::NotALocation)?;
         if url.origin() != self.parsed.origin() || !url.username().is_empty() || url.password().is_some() {
             return Err(NoWay::OtherOrigin(url.host_str().unwrap_or("no host").to_owned()));
         }
         url.set_fragment(None);
-        if let Attached::Query(name, secret) = &self.credential {
+        if let Attached::Query(name, secret) = credential {
             set_parameter(&mut url, name, secret.expose());
         }
         Ok(url)
@@ -90,7 +115,7 @@ impl Route {
 
     /// The caller's headers without those that are the door's, and the credential. Headers that cannot be written are
     /// left out: at most a validator is lost, and the answer is a full one.
-    pub(super) fn headers(&self, asked: &[(String, String)]) -> HeaderMap {
+    pub(super) fn headers(asked: &[(String, String)], credential: &Attached) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in asked {
             let parsed = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value));
@@ -100,7 +125,7 @@ impl Route {
                 headers.append(name, value);
             }
         }
-        if let Attached::Header(name, value) = &self.credential {
+        if let Attached::Header(name, value) = credential {
             headers.insert(name.clone(), value.clone());
         }
         headers

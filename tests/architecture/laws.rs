@@ -147,8 +147,9 @@ pub fn table_is_ordered(rooms: &[Room]) -> Vec<String> {
 /// Law 2: only `engine/fetch` sends through the door. Who else may name `upstream` at all is a matter of the directions.
 pub fn one_path(tree: &Tree) -> Vec<String> {
     let fetch = |s: &Source| s.path.starts_with("src/engine/fetch") || s.room() == "upstream";
-    let called = words(tree, |s| &s.methods).filter(|(_, w)| w.word == "send" && w.on.ends_with("door"));
-    let called = called.map(|(s, w)| (s, &w.place, format!("`{}.send()`", w.on)));
+    let called = words(tree, |s| &s.methods)
+        .filter(|(_, w)| ["send", "renew"].contains(&w.word.as_str()) && w.on.ends_with("door"));
+    let called = called.map(|(s, w)| (s, &w.place, format!("`{}.{}()`", w.on, w.word)));
     let named = mentions(tree).filter(|(_, m)| m.ends_with("Door::send")).map(|(s, m)| (s, &m.place, m.text()));
     let all = called.chain(named).filter(|(s, place, _)| !fetch(s) && !place.test);
     all.map(|(s, place, what)| told(s, place, &format!("only engine/fetch sends through the door: {what}"))).collect()

@@ -15,6 +15,7 @@ mod judge_prometheus;
 mod learning;
 mod lockout;
 mod network;
+mod oauth;
 mod paging;
 mod polling;
 mod posting;

@@ -218,6 +218,7 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
         base_url: "http://provider.test".to_owned(),
         secret: SecretSource::None,
         carrier: Carrier::None,
+        oauth: None,
         conditional: Conditional::default(),
         limits,
         quotas: Vec::new(),

@@ -128,6 +128,7 @@ impl<'s> World<'s> {
             door: Arc::new(door),
             connections: self.scenario.connections.clone(),
             credentials: self.scenario.credentials.clone(),
+            notes: Vec::new(),
         };
         let (appliance, running) = larder::engine::start(parts).await?;
         Ok(Life { appliance, running, alive, errands: JoinSet::new() })

@@ -482,3 +482,77 @@ fn a_body_as_a_table_is_json_in_the_order_of_the_file() {
     );
     assert_eq!(command.send.content_type, "application/json");
 }
+
+#[test]
+fn a_credential_that_renews_itself_says_where_and_as_whom() {
+    let oauth = |keys: &str| format!("credential = {{ env = \"X\", oauth2 = {{ {keys} }} }}");
+    for (keys, says) in [
+        (
+            "client_id = \"c\"",
+            "5: connection[yard].credential.oauth2.token_url: is missing: where tokens are refreshed, such as \"https://auth.example.test/token\"",
+        ),
+        (
+            "token_url = \"https://a.test/t\"",
+            "5: connection[yard].credential.oauth2.client_id: is missing: what the provider calls this client",
+        ),
+        (
+            "token_url = \"http://a.test/t\", client_id = \"c\"",
+            "5: connection[yard].credential.oauth2.token_url: must begin with https://; a refresh token does not travel in the clear",
+        ),
+        (
+            "token_url = \"https://a.test/t\", client_id = \"c\", client_secret = \"hunter2\"",
+            "5: connection[yard].credential.oauth2.client_secret: must not hold the secret itself: write client_secret = { env = \"NAME\" } or { file = \"PATH\" }",
+        ),
+        (
+            "token_url = \"https://a.test/t\", client_id = \"c\", auth = \"header\"",
+            "5: connection[yard].credential.oauth2.auth: \"header\" is unknown; there is: basic, body",
+        ),
+        (
+            "token_url = \"https://a.test/t\", client_id = \"c\", rotate = true",
+            "5: connection[yard].credential.oauth2.rotate: unknown key; did you mean `rotates`?",
+        ),
+    ] {
+        assert_eq!(wrong_below(&oauth(keys)), says, "{keys}");
+    }
+    assert_eq!(
+        wrong_below("credential = { oauth2 = { token_url = \"https://a.test/t\", client_id = \"c\" } }"),
+        "5: connection[yard].credential: does not say where the refresh token lies: add credential = { env = \"NAME\" } or { file = \"PATH\" }"
+    );
+}
+
+#[test]
+fn two_accounts_of_one_client_have_names() {
+    let one = |name: &str, env: &str, account: &str| {
+        let oauth = format!("oauth2 = {{ token_url = \"https://a.test/t\", client_id = \"c\"{account} }}");
+        yard(&format!("credential = {{ env = \"{env}\", {oauth} }}\n")).replace("\"yard\"", &format!("\"{name}\""))
+    };
+    assert_eq!(sound(&[one("a", "X", ""), one("b", "X", "")].concat()).connections.len(), 2);
+    assert_eq!(sound(&[one("a", "X", ""), one("b", "Y", ", account = \"second\"")].concat()).connections.len(), 2);
+    let said = wrong(&[one("a", "X", ""), one("b", "Y", "")].concat());
+    assert!(said.contains("connection[b]: has the client of connection \"a\" and another refresh token"), "{said}");
+}
+
+#[test]
+fn an_oauth_credential_is_read_and_may_come_from_the_recipe() {
+    use crate::domain::oauth::{ClientAuth, Counted, OAuthSpec, Rotation};
+    use crate::domain::spec::{Carrier, SecretSource};
+    let recipe = "base_url = \"https://api.test\"\nlimit = [{ name = \"d\", requests = 5, window = \"5m\", kind = \"rolling\" }]\n\
+                  credential = { oauth2 = { token_url = \"https://a.test/t\", scope = \"read\", auth = \"body\", rotates = true, charged = false } }\n\
+                  [[fact]]\ntext = \"t\"\nsource = \"s\"\ndate = \"2026-11-30\"\n";
+    let text = "[[connection]]\nname = \"car\"\nrecipe = \"r\"\n\
+                credential = { file = \"car.token\", oauth2 = { client_id = \"c\", client_secret = { env = \"CS\" } } }\n";
+    let car = read_with(text, &[], &[("r", recipe)]).unwrap_or_else(|e| panic!("{}", told(e))).connections.remove(0);
+    assert_eq!(car.secret, SecretSource::File("/etc/larder/car.token".into()));
+    assert_eq!(car.carrier, Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) });
+    let expected = OAuthSpec {
+        token_url: "https://a.test/t".to_owned(),
+        client_id: "c".to_owned(),
+        client_secret: SecretSource::Env("CS".to_owned()),
+        scope: Some("read".to_owned()),
+        auth: ClientAuth::Body,
+        rotation: Rotation::Rotates,
+        counted: Counted::Apart,
+        account: String::new(),
+    };
+    assert_eq!(car.oauth, Some(expected));
+}

@@ -1,6 +1,6 @@
 //! `src/recipes/README.md` against the reader: the manual has every key that is read, and no other.
 
-use super::super::{draft, limits, pages, quotas, rules, targets, waits};
+use super::super::{draft, limits, oauth, pages, quotas, rules, targets, waits};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MANUAL: &str = include_str!("../../recipes/README.md");
@@ -11,6 +11,8 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
     vec![
         ("The file itself", "SHARED", [&draft::SHARED[..], &["about", "pattern", "fact"]].concat()),
         ("credential", "known", draft::CREDENTIAL.to_vec()),
+        ("oauth2", "OAUTH", oauth::OAUTH.to_vec()),
+        ("client_secret", "CLIENT_SECRET", oauth::CLIENT_SECRET.to_vec()),
         ("[poll]", "POLL", draft::POLL.to_vec()),
         ("[[fact]]", "FACT", draft::FACT.to_vec()),
         ("[[limit]]", "LIMIT", limits::LIMIT.to_vec()),

@@ -1,9 +1,9 @@
 //! Permit and reply: the only calls of `admit` and `send`. Follows redirects on the provider's own host, each hop with a permit
 //! of its own.
 
-use super::{Stopped, With};
+use super::{Stopped, With, token};
 use crate::domain::charge::{Resolution, Settlement};
-use crate::domain::ids::{Caller, ChargeId, Endpoint, TargetName};
+use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint, TargetName};
 use crate::domain::outcome::Outcome;
 use crate::domain::quota::{Claim, LimitKey};
 use crate::domain::reply::{Answer, Failure, Reply};
@@ -50,7 +50,7 @@ pub struct Exchanged {
 
 impl Exchanged {
     /// `asking` is about the last hop, `first` about the first.
-    fn new(
+    pub fn new(
         reply: Reply,
         (charge, reserved_at): (ChargeId, Stamp),
         asking: &Asking,
@@ -75,7 +75,13 @@ impl Exchanged {
 }
 
 /// Write 1: charged durably, or refused. `with` rides in the same transaction.
-pub async fn admit(core: &Core, conn: &Conn, asking: &Asking, with: With) -> Result<Permit, Stopped> {
+pub async fn admit(
+    core: &Core,
+    conn: &Conn,
+    payer: CredentialId,
+    asking: &Asking,
+    with: With,
+) -> Result<Permit, Stopped> {
     let now = core.clock.now();
     let mark = core.mark_if_due(now.steady);
     let request = budget::Request {
@@ -91,12 +97,35 @@ pub async fn admit(core: &Core, conn: &Conn, asking: &Asking, with: With) -> Res
         writes.extend(mark);
         writes
     });
-    let admission = Admission { credential: conn.credential, request, now, with };
+    let admission = Admission { credential: payer, request, now, with };
     core.store.admit(admission).await?.map_err(Stopped::Refused)
 }
 
-/// Sends, and follows redirects on the same host while the budget funds them.
+/// Sends, and follows redirects on the same host while the budget funds them. Where the provider does not accept the access token any
+/// more it is renewed and the request repeated, once: a rejection says that nothing was done.
 pub async fn exchange(
+    core: &Core,
+    conn: &Conn,
+    asking: &Asking,
+    permit: Permit,
+    request: Request,
+) -> Result<Exchanged, Stopped> {
+    let carried = token::version(core, conn);
+    let first = hops(core, conn, asking, permit, request.clone()).await?;
+    let Some(version) = carried.filter(|_| is_rejected(core, conn, &first.reply)) else { return Ok(first) };
+    let rule = "the access token is not accepted any more; it is renewed once".to_owned();
+    settle(core, conn, &first, Outcome::CredentialRejected, rule).await?;
+    token::renew(core, conn, asking.caller, Some(version)).await?;
+    let permit = admit(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await?;
+    hops(core, conn, asking, permit, request).await
+}
+
+fn is_rejected(core: &Core, conn: &Conn, reply: &Reply) -> bool {
+    let verdict = conn.classifier.classify(reply, false, core.clock.now().wall()).verdict;
+    verdict.outcome == Outcome::CredentialRejected
+}
+
+async fn hops(
     core: &Core,
     conn: &Conn,
     first: &Asking,
@@ -114,10 +143,11 @@ pub async fn exchange(
         let Ok(next) = address::resolve(&conn.spec.base_url, &request.location, location) else {
             return Ok(refused(exchanged));
         };
-        settle_hop(core, conn, &exchanged).await?;
+        let rule = "redirect on the provider's host".to_owned();
+        settle(core, conn, &exchanged, Outcome::Redirected, rule).await?;
         asking.endpoint = endpoint_of(&next);
         request = redirected(request, status, next);
-        permit = admit(core, conn, &asking, Box::new(|_| Vec::new())).await?;
+        permit = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await?;
     }
     let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
     let location = request.location.clone();
@@ -147,16 +177,16 @@ fn refused(exchanged: Exchanged) -> Exchanged {
     Exchanged { reply: Reply { result: Err(Failure::RedirectRefused), detail, ..exchanged.reply }, ..exchanged }
 }
 
-/// The hop was counted by the provider; its charge is posted before the next is asked for.
-async fn settle_hop(core: &Core, conn: &Conn, hop: &Exchanged) -> Result<(), Stopped> {
+/// The request was counted by the provider; its charge is posted before the next is asked for.
+async fn settle(core: &Core, conn: &Conn, hop: &Exchanged, outcome: Outcome, rule: String) -> Result<(), Stopped> {
     let status = hop.reply.result.as_ref().ok().map(|a| a.status);
-    core.count(&conn.spec.key, hop.caller, Outcome::Redirected);
+    core.count(&conn.spec.key, hop.caller, outcome);
     let resolution = Resolution {
         at: hop.reply.arrived_at,
         settlement: Settlement::Posted,
-        outcome: Outcome::Redirected,
+        outcome,
         status,
-        rule: "redirect on the provider's host".to_owned(),
+        rule,
         said: None,
         cost: None,
     };

@@ -9,6 +9,7 @@ pub mod learn;
 pub mod lessons;
 pub mod part;
 pub mod scan;
+pub mod token;
 
 use super::core::{Conn, Core, Target};
 use crate::domain::connection::{ConnectionState, Hold};
@@ -221,13 +222,18 @@ async fn ask(
     round: Option<&mut Round>,
 ) -> Result<exchange::Exchanged, Stopped> {
     let asking = Asking { caller, target: Some(target.key.target.clone()), endpoint, cost: target.cost() };
+    // Not under the lock of the state, which readers take, and not for a connection that is switched off.
+    if !conn.enabled(&*conn.state.lock().await) {
+        return Err(Stopped::Paused);
+    }
+    token::ensure(core, conn, caller).await?;
     let mut state = conn.state.lock().await;
     if !conn.enabled(&state) {
         return Err(Stopped::Paused);
     }
     let begun = round.as_deref().map(|r| Round { began: r.began.or(Some(core.clock.now().stamp())), ..*r });
     let (next, with) = stamp_attempt(core, conn, target, before, &state, begun.as_ref());
-    let permit = exchange::admit(core, conn, &asking, with).await?;
+    let permit = exchange::admit(core, conn, conn.credential, &asking, with).await?;
     *state = next;
     if let (Some(round), Some(begun)) = (round, begun) {
         *round = begun;
@@ -268,7 +274,7 @@ fn validators(before: &TargetState) -> Vec<(String, String)> {
     etag.chain(modified).collect()
 }
 
-type With = Box<dyn FnOnce(ChargeId) -> Vec<Write> + Send>;
+pub type With = Box<dyn FnOnce(ChargeId) -> Vec<Write> + Send>;
 
 /// The attempt is stamped in the transaction of its charge: before the call, whatever becomes of it.
 fn stamp_attempt(

@@ -6,6 +6,7 @@ mod codes;
 mod finding;
 mod learned;
 mod misc;
+mod sealed;
 mod shelf;
 mod state;
 mod v1;
@@ -18,6 +19,7 @@ pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
 pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use learned::{learned, learned_of};
 pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, token, token_of};
+pub(super) use sealed::{sealed, sealed_of};
 pub(super) use shelf::{history, history_of, item, item_of};
 pub(super) use state::{connection, connection_of, target, target_of};
 

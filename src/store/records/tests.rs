@@ -14,6 +14,7 @@ use crate::domain::page::Scan;
 use crate::domain::quota::{Foreign, Learned, LimitKey};
 use crate::domain::target::{Phase, TargetState, Trouble};
 use crate::store::TokenRecord;
+use crate::store::sealed::Sealed;
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -167,6 +168,10 @@ fn a_token() -> TokenRecord {
     }
 }
 
+fn a_sealed() -> Sealed {
+    Sealed { version: 2, bytes: vec![0xC0, 0, 1] }
+}
+
 fn a_finding() -> Finding {
     Finding {
         id: FindingId(3),
@@ -231,6 +236,7 @@ fn golden_bytes() {
         ("mark", mark(&a_mark())),
         ("finding", finding(&a_finding())),
         ("learned", learned(&a_lesson())),
+        ("sealed", sealed(&a_sealed())),
     ];
     let written: Vec<_> = samples.into_iter().map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap()))).collect();
     let first: Vec<_> = include_str!("golden_v1.txt").lines().filter(|l| !is_old(l)).collect();
@@ -274,6 +280,7 @@ fn golden_bytes_are_read_back() {
     assert_eq!(event_of(1, &event(&an_event()).unwrap()).map(|e| e.body), Ok(an_event()));
     assert_eq!(token_of(1, &token(&a_token()).unwrap()), Ok(a_token()));
     assert_eq!(mark_of(&mark(&a_mark()).unwrap()), Ok(a_mark()));
+    assert_eq!(sealed_of(&sealed(&a_sealed()).unwrap()), Ok(a_sealed()));
     assert_eq!(finding_of(3, &finding(&a_finding()).unwrap()), Ok(a_finding()));
     assert_eq!(learned_of(&learned(&a_lesson()).unwrap()), Ok(a_lesson()));
 }
@@ -565,9 +572,9 @@ proptest! {
 
     /// Real records with a byte changed or cut off: the harder case.
     #[test]
-    fn mutated_records_are_survived(which in 0usize..12, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn mutated_records_are_survived(which in 0usize..13, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let samples = [charge(&a_charge()), hold(&a_hold()), connection(&a_connection()), target(&a_target()), item(&an_item()),
-            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson())];
+            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson()), sealed(&a_sealed())];
         let mut bytes = samples[which].clone().unwrap();
         let place = place.index(bytes.len());
         if cut { bytes.truncate(place) } else { bytes[place] = byte }
@@ -585,5 +592,5 @@ fn read_as_everything(bytes: &[u8]) {
         item_of(String::new(), bytes),
     );
     let _ = (history_of(1, bytes), job_of(1, bytes), event_of(1, bytes), token_of(1, bytes), mark_of(bytes));
-    let _ = (finding_of(1, bytes), learned_of(bytes));
+    let _ = (finding_of(1, bytes), learned_of(bytes), sealed_of(bytes));
 }

@@ -235,6 +235,12 @@ pub(super) struct Foreign {
 }
 
 #[derive(Encode, Decode)]
+pub(super) struct Sealed {
+    pub version: u64,
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Encode, Decode)]
 pub(super) struct Mark {
     pub steady: u64,
     pub wall: i64,

@@ -7,6 +7,7 @@ mod file;
 mod findings;
 mod growth;
 mod lanes;
+mod sealed;
 mod shelf;
 
 use super::*;

@@ -14,7 +14,7 @@ use crate::domain::ids::CredentialId;
 use regex::bytes::Regex;
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use zeroize::Zeroizing;
 
 /// What stands where a secret stood.
@@ -25,6 +25,9 @@ pub const SHORTEST_SECRET: usize = 4;
 
 /// Longest secret: a file that is longer is not a secret but a mistake.
 pub const LONGEST_SECRET: usize = 4 * 1024;
+
+/// Longest token that a provider may hand out: more than that, and no header could carry it.
+const LONGEST_TOKEN: usize = 16 * 1024;
 
 /// Shortest secret that is removed from bodies too. Shorter ones would damage data that only looks like them.
 const SHORTEST_IN_BODY: usize = 8;
@@ -52,6 +55,14 @@ impl Secret {
         }
     }
 
+    /// A token that a provider handed out: visible ASCII, since it has to travel in a header.
+    pub(super) fn learned(value: String) -> Result<Secret, String> {
+        let value = Zeroizing::new(value);
+        let fits = (SHORTEST_SECRET..=LONGEST_TOKEN).contains(&value.len())
+            && value.bytes().all(|b| (0x20..0x7f).contains(&b));
+        if fits { Ok(Secret(value)) } else { Err("it is not a token".to_owned()) }
+    }
+
     /// The value itself. For the door alone, which puts it on the wire.
     pub(super) fn expose(&self) -> &str {
         &self.0
@@ -64,25 +75,55 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Removes all secrets that it was made from. Cheap to clone: the pattern is shared.
+/// Removes all secrets that it was made from, and those that it learns later. Cheap to clone, and all clones learn together.
 #[derive(Clone, Default)]
-pub struct Redactor {
+pub struct Redactor(Arc<RwLock<Known>>);
+
+#[derive(Default)]
+struct Known {
+    secrets: Vec<Secret>,
+    /// How many of them were there from the start; of the learned ones the newest are kept.
+    first: usize,
     text: Option<Arc<Regex>>,
     body: Option<Arc<Regex>>,
 }
+
+/// Learned secrets that are still looked for: the newest few of a handful of credentials. Older ones have ended long since.
+const MOST_LEARNED: usize = 64;
 
 impl Redactor {
     /// Finds each secret as it is, percent-encoded (any letter case, also twice), with JSON or Debug escapes, and inside
     /// base64 at any alignment (`Basic` puts a user name in front of it).
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Redactor {
-        let values: Vec<&str> = secrets.into_iter().map(Secret::expose).collect();
-        let in_bodies: Vec<&str> = values.iter().copied().filter(|v| may_leave_bodies(v)).collect();
-        Redactor { text: pattern::compile(&values).map(Arc::new), body: pattern::compile(&in_bodies).map(Arc::new) }
+        let mut known = Known { secrets: secrets.into_iter().cloned().collect(), ..Known::default() };
+        known.first = known.secrets.len();
+        known.compile();
+        Redactor(Arc::new(RwLock::new(known)))
+    }
+
+    /// From now on these are removed too, here and in every clone.
+    pub fn learn(&self, secrets: impl IntoIterator<Item = Secret>) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let before = known.secrets.len();
+        for secret in secrets {
+            if !known.secrets.iter().any(|k| k.expose() == secret.expose()) {
+                known.secrets.push(secret);
+            }
+        }
+        if known.secrets.len() > before {
+            let (first, surplus) = (known.first, known.secrets.len().saturating_sub(known.first + MOST_LEARNED));
+            known.secrets.drain(first..first + surplus);
+            known.compile();
+        }
+    }
+
+    fn pattern(&self, of: impl Fn(&Known) -> &Option<Arc<Regex>>) -> Option<Arc<Regex>> {
+        of(&self.0.read().unwrap_or_else(PoisonError::into_inner)).clone()
     }
 
     /// The text without any known secret.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match replace(self.text.as_deref(), text.as_bytes()) {
+        match replace(self.pattern(|k| &k.text).as_deref(), text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
             Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
         }
@@ -90,17 +131,26 @@ impl Redactor {
 
     /// Bytes of a log line without any known secret.
     pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
-        replace(self.text.as_deref(), bytes)
+        replace(self.pattern(|k| &k.text).as_deref(), bytes)
     }
 
     /// A provider's body without the secrets that can be told from data: what it echoes must not reach the shelf, a
     /// sentence cut to 160 characters, or a page. Secrets shorter than 8 characters and those of digits alone stay, since
     /// removing them could turn good JSON into bad.
     pub fn body(&self, body: Vec<u8>) -> Vec<u8> {
-        match replace(self.body.as_deref(), &body) {
+        match replace(self.pattern(|k| &k.body).as_deref(), &body) {
             Cow::Borrowed(_) => body,
             Cow::Owned(clean) => clean,
         }
+    }
+}
+
+impl Known {
+    fn compile(&mut self) {
+        let values: Vec<&str> = self.secrets.iter().map(Secret::expose).collect();
+        let in_bodies: Vec<&str> = values.iter().copied().filter(|v| may_leave_bodies(v)).collect();
+        let (text, body) = (pattern::compile(&values), pattern::compile(&in_bodies));
+        (self.text, self.body) = (text.map(Arc::new), body.map(Arc::new));
     }
 }
 

@@ -11,6 +11,18 @@ const SHORTEST_BASE64: usize = 6;
 /// Shortest text behind a colon inside a secret that is taken for a password of its own.
 const SHORTEST_PASSWORD: usize = 8;
 
+/// Above this a value is found by its ends: signed tokens have kilobytes, and every byte of a pattern costs memory.
+const LONG: usize = 256;
+/// So much of each end.
+const END: usize = 64;
+
+/// The beginning with everything that can belong to a token behind it, or the end with everything before it (of a text that was cut
+/// in front).
+fn long_spelling(bytes: &[u8]) -> String {
+    let (front, back) = (any_spelling(&bytes[..END]), any_spelling(&bytes[bytes.len() - END..]));
+    format!(r"{front}[A-Za-z0-9._~+/=%\-]*|[A-Za-z0-9._~+-]*{back}")
+}
+
 /// `None` where there is nothing to find.
 pub(super) fn compile(values: &[&str]) -> Option<Regex> {
     let mut needles: Vec<String> = values.iter().flat_map(|v| known_forms(v)).collect();
@@ -20,7 +32,8 @@ pub(super) fn compile(values: &[&str]) -> Option<Regex> {
     let mut pattern = String::new();
     for needle in &needles {
         let separator = if pattern.is_empty() { "" } else { "|" };
-        let spelled = any_spelling(needle.as_bytes());
+        let spelled =
+            if needle.len() > LONG { long_spelling(needle.as_bytes()) } else { any_spelling(needle.as_bytes()) };
         let _ = write!(pattern, "{separator}(?:{spelled})");
     }
     if pattern.is_empty() {

@@ -35,6 +35,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         base_url: base_url.to_owned(),
         secret: SecretSource::None,
         carrier,
+        oauth: None,
         conditional: Conditional::default(),
         limits: vec![],
         quotas: Vec::new(),

@@ -8,6 +8,14 @@ fn route(base_url: &str, carrier: Carrier) -> Route {
     Route::new(&spec(base_url, carrier, quick()), Some(&secret)).unwrap()
 }
 
+fn ask(r: &Route, location: &str) -> Result<reqwest::Url, NoWay> {
+    r.url(location, &r.credential(|| None).unwrap())
+}
+
+fn headers(r: &Route, asked: &[(String, String)]) -> reqwest::header::HeaderMap {
+    Route::headers(asked, &r.credential(|| None).unwrap())
+}
+
 #[test]
 fn locations_stand_below_the_base_url_and_get_the_key() {
     let r = route("https://api.test/api/v1/", query());
@@ -18,7 +26,7 @@ fn locations_stand_below_the_base_url_and_get_the_key() {
         ("/status?&x&api%5Fkey=1&&z#top", "https://api.test/api/v1/status?x&z&api_key=k3y%2Fwith%2Bodd%3Dsigns"),
         ("https://API.test:443/other", "https://api.test/other?api_key=k3y%2Fwith%2Bodd%3Dsigns"),
     ] {
-        assert_eq!(r.url(location).unwrap().as_str(), url, "{location}");
+        assert_eq!(ask(&r, location).unwrap().as_str(), url, "{location}");
     }
 }
 
@@ -34,14 +42,14 @@ fn no_other_origin_is_ever_asked() {
         "https://api.test@evil.example/x",
         "file:///etc/passwd",
     ] {
-        assert!(matches!(r.url(location), Err(NoWay::OtherOrigin(_))), "{location}");
+        assert!(matches!(ask(&r, location), Err(NoWay::OtherOrigin(_))), "{location}");
     }
     for location in ["", "status", "@evil.example/x", "?x=1"] {
-        assert_eq!(r.url(location), Err(NoWay::NotALocation), "{location}");
+        assert_eq!(ask(&r, location), Err(NoWay::NotALocation), "{location}");
     }
     // These look like another host and are not: they are paths.
     for location in ["//evil.example/x", "/@evil.example", "/\\evil.example", "/.evil.example"] {
-        assert_eq!(r.url(location).unwrap().host_str(), Some("api.test"), "{location}");
+        assert_eq!(ask(&r, location).unwrap().host_str(), Some("api.test"), "{location}");
     }
 }
 
@@ -59,7 +67,7 @@ fn only_the_door_holds_credentials_and_framing() {
         ("X Broken", "a"),
     ];
     let asked: Vec<_> = asked.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let headers = r.headers(&asked);
+    let headers = headers(&r, &asked);
     let names: Vec<&str> = headers.keys().map(|n| n.as_str()).collect();
     assert_eq!(names, ["if-none-match", "authorization"]);
     assert_eq!(headers["authorization"].to_str().unwrap(), format!("Bearer {KEY}"));
@@ -72,7 +80,7 @@ fn basic_is_user_and_secret_in_base64() {
         let carrier = Carrier::Basic { user: user.map(str::to_owned) };
         let secret = Secret::new(secret.to_owned()).unwrap();
         let route = Route::new(&spec("https://api.test", carrier, quick()), Some(&secret))?;
-        Ok::<_, String>(route.headers(&[])["authorization"].to_str().unwrap().to_owned())
+        Ok::<_, String>(headers(&route, &[])["authorization"].to_str().unwrap().to_owned())
     };
     // RFC 7617 section 2.
     assert_eq!(with(Some("Aladdin"), "open sesame").unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");

@@ -1,0 +1,310 @@
+//! A credential that renews itself: one renewal at a time for each, paid like any request, its answer durable before its first use.
+//! Decides when; what a token is only the door's vault knows.
+
+use super::exchange::{Asking, Exchanged, admit};
+use super::{Stopped, holds, learn};
+use crate::domain::charge::{Resolution, Settlement};
+use crate::domain::connection::{Hold, HoldChange, HoldReason, HoldScope};
+use crate::domain::event::NewEvent;
+use crate::domain::finding::{FindingChange, FindingKind, Matter, Seen};
+use crate::domain::ids::{Caller, ChargeId, CredentialId};
+use crate::domain::limit::{Kind, Limit, Scope};
+use crate::domain::oauth::{Counted, OAuthSpec, Rotation};
+use crate::domain::outcome::{Outcome, Reach, Verdict, WaitHint};
+use crate::domain::reply::{Failure, Reply};
+use crate::domain::spec::endpoint_of;
+use crate::domain::time::{Span, Stamp};
+use crate::engine::core::{Conn, Core};
+use crate::rules::budget::{Permit, Refusal};
+use crate::store::{Commit, Lane, StoreError, Swap};
+use crate::upstream::tokens::{Renewal, Renewed, Vault};
+
+/// The budget of renewals that the provider does not count: a loop is impossible, a working token never meets it.
+pub fn own_pace() -> Vec<Limit> {
+    let limit = |name: &str, amount, window| Limit {
+        name: name.to_owned(),
+        amount,
+        kind: Kind::Rolling { window },
+        scope: Scope::Credential,
+        keep: Default::default(),
+        cap: Default::default(),
+    };
+    vec![
+        limit("token renewals a minute", 6, Span::from_secs(60)),
+        limit("token renewals an hour", 30, Span::from_secs(3600)),
+    ]
+}
+
+/// Whose ledger the renewals are in that the provider does not count.
+pub fn apart(credential: CredentialId) -> CredentialId {
+    CredentialId(credential.0.map(|byte| byte ^ 0xA5))
+}
+
+/// Renewals are counted at the whole address, since it may be another host.
+fn asking(oauth: &OAuthSpec, caller: Caller) -> Asking {
+    Asking { caller, target: None, endpoint: endpoint_of(&oauth.token_url), cost: 1 }
+}
+
+fn renewing<'a>(core: &'a Core, conn: &'a Conn) -> Option<(&'a OAuthSpec, &'a Vault)> {
+    Some((conn.spec.oauth.as_ref()?, core.door.vault()?))
+}
+
+/// The version of the tokens that the next request carries; `None` where none travel.
+pub fn version(core: &Core, conn: &Conn) -> Option<u64> {
+    let (_, vault) = renewing(core, conn)?;
+    Some(vault.standing(conn.credential, core.clock.now().steady).version)
+}
+
+/// Sees to it that there is an access token whose time is not up. Without one it costs a renewal; with one, nothing.
+pub async fn ensure(core: &Core, conn: &Conn, caller: Caller) -> Result<(), Stopped> {
+    match renewing(core, conn) {
+        Some((_, vault)) if !vault.standing(conn.credential, core.clock.now().steady).valid => {
+            renew(core, conn, caller, None).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// New tokens, unless somebody else got them meanwhile. `rejected`: the version that a request was refused with.
+pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u64>) -> Result<(), Stopped> {
+    let Some((oauth, vault)) = renewing(core, conn) else { return Ok(()) };
+    let Some(alone) = core.renewals.get(&conn.credential) else { return Ok(()) };
+    let _alone = alone.lock().await;
+    let standing = vault.standing(conn.credential, core.clock.now().steady);
+    if standing.valid && rejected.is_none_or(|version| version != standing.version) {
+        return Ok(());
+    }
+    // An answer that the disk did not take is not asked for again: with a rotating token it may be the only way in.
+    if let Some(sealed) = vault.pending(conn.credential) {
+        return store(core, conn, vault, sealed, standing.version).await;
+    }
+    vault.doubt(conn.credential);
+    let permit = permit(core, conn, oauth, caller).await?;
+    let (charge, reserved_at, paid_by) = (permit.id(), permit.charge().reserved_at, permit.charge().credential);
+    let renewal = core.door.renew(permit, conn.credential).await;
+    let at = renewal.arrived_at;
+    let done = Paid { resolve: |r| Some((paid_by, charge, r)), reserved_at, caller };
+    match renewal.result {
+        Renewed::Granted(sealed) => {
+            store(core, conn, vault, sealed, standing.version).await?;
+            let settled = FindingChange::Settled {
+                about: matter(conn),
+                at,
+                because: format!("{} gives tokens again.", conn.spec.provider),
+            };
+            let resolution = resolution(at, Outcome::Data, renewal.status, "token renewed".to_owned(), None);
+            core.count(&conn.spec.key, caller, Outcome::Data);
+            let events =
+                core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), vec![settled])).await?;
+            core.publish(events);
+            Ok(())
+        }
+        Renewed::InvalidGrant(_) if follow(core, conn, vault, standing.version)? => {
+            let rule = "token endpoint: somebody else renewed first".to_owned();
+            let resolution = resolution(at, Outcome::CredentialRejected, renewal.status, rule, None);
+            core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), Vec::new())).await?;
+            Ok(())
+        }
+        _ => Err(failed(core, conn, oauth, renewal, done).await?),
+    }
+}
+
+/// What a renewal was paid with.
+struct Paid<F> {
+    resolve: F,
+    reserved_at: Stamp,
+    caller: Caller,
+}
+
+type Resolve = Option<(CredentialId, ChargeId, Resolution)>;
+
+/// A renewal is charged where the provider counts it, else against a pace of our own; a hold of the credential stops it in any case.
+async fn permit(core: &Core, conn: &Conn, oauth: &OAuthSpec, caller: Caller) -> Result<Permit, Stopped> {
+    let asking = asking(oauth, caller);
+    let now = core.clock.now();
+    let stops = |h: &Hold| h.scope == HoldScope::Credential && h.is_in_force(now.steady);
+    if let Some(hold) = core.store.holds(conn.credential).into_iter().find(stops) {
+        return Err(Stopped::Refused(Refusal::Held(Box::new(hold))));
+    }
+    let payer = match oauth.counted {
+        Counted::Budget => conn.credential,
+        Counted::Apart => apart(conn.credential),
+    };
+    admit(core, conn, payer, &asking, Box::new(|_| Vec::new())).await
+}
+
+/// Durable first, used afterwards. Where somebody else was first, theirs is used (A51).
+async fn store(core: &Core, conn: &Conn, vault: &Vault, bytes: Vec<u8>, seen: u64) -> Result<(), Stopped> {
+    match core.store.swap_sealed(Swap { credential: conn.credential, seen, bytes }).await? {
+        Some(version) => vault.adopt(conn.credential, version),
+        None => {
+            follow(core, conn, vault, seen)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes what is stored if it is not what was used: the token that failed is not the one that counts.
+fn follow(core: &Core, conn: &Conn, vault: &Vault, seen: u64) -> Result<bool, StoreError> {
+    let stored = core.store.sealed(conn.credential)?.filter(|sealed| sealed.version != seen);
+    Ok(stored.is_some_and(|sealed| vault.follow(conn.credential, sealed.version, &sealed.bytes)))
+}
+
+/// Holds everything that needs the token, and says so. Nothing that is stored is cleared.
+async fn failed(
+    core: &Core,
+    conn: &Conn,
+    oauth: &OAuthSpec,
+    renewal: Renewal,
+    paid: Paid<impl FnOnce(Resolution) -> Resolve>,
+) -> Result<Stopped, Stopped> {
+    let now = core.clock.now();
+    let (verdict, finding, settlement) = judged(core, conn, oauth, &renewal);
+    core.count(&conn.spec.key, paid.caller, verdict.outcome);
+    let asked = asking(oauth, paid.caller);
+    let paid_with = (ChargeId::default(), paid.reserved_at);
+    let exchanged = Exchanged::new(learn::placeholder(), paid_with, &asked, &asked, &oauth.token_url);
+    let changes = holds::changes(core, conn, &exchanged, &verdict, &now);
+    let events = holds::events(core, conn, &now, &changes);
+    let resolution = Resolution {
+        settlement,
+        ..resolution(renewal.arrived_at, verdict.outcome, renewal.status, verdict.rule.clone(), verdict.said.clone())
+    };
+    tracing::warn!(connection = %conn.spec.key, outcome = %verdict.outcome, "no new token: {}", verdict.rule);
+    let held = holds::after(core, conn, &changes).into_iter().find(|h| h.scope == HoldScope::Credential);
+    let events =
+        core.commit(commit(conn, (paid.resolve)(resolution), changes, events, finding.into_iter().collect())).await?;
+    core.publish(events);
+    match held {
+        Some(hold) => Ok(Stopped::Refused(Refusal::Held(Box::new(hold)))),
+        None => Ok(Stopped::Unaskable("has no access token".to_owned())),
+    }
+}
+
+/// What the token endpoint's answer means for everybody who needs the token.
+fn judged(
+    core: &Core,
+    conn: &Conn,
+    oauth: &OAuthSpec,
+    renewal: &Renewal,
+) -> (Verdict, Option<FindingChange>, Settlement) {
+    let rejected = |rule: String, said: Option<String>| Verdict {
+        outcome: Outcome::CredentialRejected,
+        rule,
+        said,
+        wait: None,
+        reach: Some(Reach::Credential),
+    };
+    match &renewal.result {
+        Renewed::Granted(_) | Renewed::InvalidGrant(_) => {
+            let said = match &renewal.result {
+                Renewed::InvalidGrant(said) => said.clone(),
+                _ => None,
+            };
+            let finding = needed(conn, renewal, dead_token(conn, oauth));
+            (
+                rejected("token endpoint: the refresh token is not accepted".to_owned(), said),
+                Some(finding),
+                Settlement::Posted,
+            )
+        }
+        Renewed::Refused(code, said) => {
+            let sentence = format!(
+                "{} does not accept this client ({code}): check client_id, client_secret, auth and scope of connection {}.",
+                conn.spec.provider, conn.spec.key.connection
+            );
+            let finding = needed(conn, renewal, sentence);
+            (rejected(format!("token endpoint: {code}"), said.clone()), Some(finding), Settlement::Posted)
+        }
+        Renewed::Unclear(reply) => (unclear(core, conn, reply), None, settlement(reply)),
+    }
+}
+
+fn settlement(reply: &Reply) -> Settlement {
+    match reply.result {
+        Err(Failure::Connect | Failure::NotSent) => Settlement::Voided,
+        _ => Settlement::Posted,
+    }
+}
+
+/// An answer of no known form, or none: judged as any other, and waited out in any case, since without a token nothing goes.
+fn unclear(core: &Core, conn: &Conn, reply: &Reply) -> Verdict {
+    let judged = conn.classifier.classify(reply, false, core.clock.now().wall()).verdict;
+    let rule = format!("token endpoint: {}", if reply.detail.is_empty() { &judged.rule } else { &reply.detail });
+    let reach = Some(Reach::Credential);
+    if judged.outcome.is_refusal() && judged.outcome != Outcome::Overloaded {
+        return Verdict { rule, reach, ..judged };
+    }
+    let no_wait = || WaitHint {
+        wait: conn.spec.waits.default,
+        beyond: None,
+        source: "no token, and no wait given: the default".to_owned(),
+    };
+    // A 200 without a token is no data either.
+    let said = judged.said.map(|said| core.door.redact(&said));
+    Verdict { outcome: Outcome::Overloaded, rule, said, wait: Some(judged.wait.unwrap_or_else(no_wait)), reach }
+}
+
+fn matter(conn: &Conn) -> Matter {
+    let subject = String::new();
+    Matter { connection: conn.spec.key.clone(), target: None, kind: FindingKind::CredentialReauthorize, subject }
+}
+
+fn needed(conn: &Conn, renewal: &Renewal, sentence: String) -> FindingChange {
+    let detail = "Put a new refresh token where the connection's credential lies and start Larder again; items, history and budget stay.";
+    FindingChange::Seen(Seen {
+        about: matter(conn),
+        credential: Some(conn.credential),
+        at: renewal.arrived_at,
+        sentence,
+        detail: Some(detail.to_owned()),
+    })
+}
+
+fn dead_token(conn: &Conn, oauth: &OAuthSpec) -> String {
+    let why = match oauth.rotation {
+        Rotation::Keeps => "it was revoked, or its time is up",
+        Rotation::Rotates => {
+            "it was revoked, its time is up, or the answer that replaced it was lost when Larder was stopped in the middle of a renewal"
+        }
+    };
+    let (provider, connection) = (&conn.spec.provider, &conn.spec.key.connection);
+    format!(
+        "{provider} does not accept the refresh token of connection {connection} any more: {why}. It has to be granted anew."
+    )
+}
+
+fn resolution(at: Stamp, outcome: Outcome, status: Option<u16>, rule: String, said: Option<String>) -> Resolution {
+    Resolution { at, settlement: Settlement::Posted, outcome, status, rule, said, cost: None }
+}
+
+fn commit(
+    conn: &Conn,
+    resolve: Resolve,
+    changes: Vec<HoldChange>,
+    events: Vec<NewEvent>,
+    findings: Vec<FindingChange>,
+) -> Commit {
+    let hold = (!changes.is_empty()).then(|| (conn.credential, changes));
+    Commit { resolve, hold, writes: Vec::new(), events, findings, learned: Vec::new(), lane: Lane::Durable }
+}
+
+/// Refusals of an earlier refresh token mean nothing for the one that the operator gave since.
+pub async fn begin(core: &Core) -> Result<(), StoreError> {
+    for conn in core.connections.values() {
+        let Some((_, vault)) = renewing(core, conn) else { continue };
+        let now = core.clock.now();
+        if !vault.standing(conn.credential, now.steady).anew {
+            continue;
+        }
+        let old = |h: &Hold| h.reason == HoldReason::CredentialRejected;
+        let lifted: Vec<HoldChange> =
+            core.store.holds(conn.credential).into_iter().filter(old).map(|h| HoldChange::Lift(h.scope)).collect();
+        let because = "There is another refresh token.".to_owned();
+        let settled = FindingChange::Settled { about: matter(conn), at: now.stamp(), because };
+        let events = holds::events(core, conn, &now, &lifted);
+        let events = core.commit(commit(conn, None, lifted, events, vec![settled])).await?;
+        core.publish(events);
+    }
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! Tokens that renew themselves: held here, sealed for the store, shown to nobody. Knows OAuth 2.0 and secrets; must not know budgets,
+//! nor when to renew: it is told to, with a permit.
+//!
+//! The order that makes a rotating token safe: a new token is *pending* until the store has it, and *adopted* only then. What is
+//! pending is not sent anywhere.
+
+mod answer;
+mod seal;
+#[cfg(test)]
+mod tests;
+
+pub use seal::{Found, SealKey, key_beside};
+
+use super::redact::{Redactor, Secret};
+use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::oauth::{ClientAuth, OAuthSpec};
+use crate::domain::reply::{Answer, Reply};
+use crate::domain::time::{Span, Stamp, Steady};
+use answer::Said;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use zeroize::Zeroizing;
+
+const PURPOSE: &str = "oauth2 tokens";
+/// A token this close to its end is renewed first: the request must arrive before it.
+const LEEWAY: Span = Span::from_secs(30);
+
+/// How a credential stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// There is an access token that is not known to be over.
+    pub valid: bool,
+    /// Of the stored secret that it came with.
+    pub version: u64,
+    /// A new token waits to be stored.
+    pub pending: bool,
+    /// The operator gave another refresh token, or what was stored cannot be opened: old refusals mean nothing.
+    pub anew: bool,
+}
+
+/// What came of asking for new tokens.
+#[derive(Debug)]
+pub enum Renewed {
+    /// New tokens are pending; these are they, sealed.
+    Granted(Vec<u8>),
+    /// The provider does not accept the refresh token.
+    InvalidGrant(Option<String>),
+    /// The provider does not accept the client: a code of RFC 6749 section 5.2, and its words.
+    Refused(String, Option<String>),
+    /// Anything else, to be judged as any answer. Without secrets.
+    Unclear(Reply),
+}
+
+/// The answer to one renewal.
+#[derive(Debug)]
+pub struct Renewal {
+    pub arrived_at: Stamp,
+    pub status: Option<u16>,
+    pub result: Renewed,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Held {
+    refresh: String,
+    access: Option<String>,
+    /// On the steady timeline, which survives restarts.
+    expires_at: Option<u64>,
+    /// Digest of the configured token that all of these come from.
+    seed: [u8; 16],
+}
+
+struct Grant {
+    spec: OAuthSpec,
+    client_secret: Option<Secret>,
+    held: Held,
+    version: u64,
+    pending: Option<Held>,
+    anew: bool,
+}
+
+/// All credentials that renew themselves.
+pub struct Vault {
+    key: SealKey,
+    redactor: Redactor,
+    owners: BTreeMap<ConnectionKey, CredentialId>,
+    grants: Mutex<BTreeMap<CredentialId, Grant>>,
+}
+
+/// A credential that joins the vault.
+pub struct Joining<'a> {
+    pub connection: ConnectionKey,
+    pub credential: CredentialId,
+    pub spec: &'a OAuthSpec,
+    pub refresh: &'a Secret,
+    pub client_secret: Option<&'a Secret>,
+    /// Version and bytes of what an earlier run stored.
+    pub stored: Option<(u64, Vec<u8>)>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        use zeroize::Zeroize;
+        self.refresh.zeroize();
+        self.access.zeroize();
+    }
+}
+
+impl Vault {
+    pub fn new(key: SealKey, redactor: Redactor) -> Vault {
+        Vault { key, redactor, owners: BTreeMap::new(), grants: Mutex::default() }
+    }
+
+    /// A sentence where what is stored cannot be used.
+    pub fn join(&mut self, joining: Joining<'_>) -> Option<String> {
+        let Joining { connection, credential, spec, refresh, client_secret, stored } = joining;
+        self.owners.insert(connection.clone(), credential);
+        if self.grants().contains_key(&credential) {
+            return None;
+        }
+        let seed = seed(credential, refresh);
+        let version = stored.as_ref().map_or(0, |(version, _)| *version);
+        let opened = stored.as_ref().map(|(_, bytes)| self.opened(credential, bytes));
+        let (held, anew, note) = match opened {
+            Some(Some(held)) if held.seed == seed => (Some(held), false, None),
+            // The operator gave another one: the old tokens are of no use to anybody.
+            Some(Some(_)) => (None, true, None),
+            Some(None) => (None, true, Some(lost_key(&connection))),
+            None => (None, false, None),
+        };
+        let fresh = || Held { refresh: refresh.expose().to_owned(), access: None, expires_at: None, seed };
+        let held = held.unwrap_or_else(fresh);
+        self.hide(&held);
+        let client_secret = client_secret.cloned();
+        self.grants()
+            .insert(credential, Grant { spec: spec.clone(), client_secret, held, version, pending: None, anew });
+        note
+    }
+
+    fn grants(&self) -> MutexGuard<'_, BTreeMap<CredentialId, Grant>> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn opened(&self, credential: CredentialId, bytes: &[u8]) -> Option<Held> {
+        serde_json::from_slice(&self.key.open(credential, PURPOSE, bytes)?).ok()
+    }
+
+    fn sealed(&self, credential: CredentialId, held: &Held) -> Result<Vec<u8>, String> {
+        let plain = serde_json::to_vec(held).map(Zeroizing::new).map_err(|e| e.to_string())?;
+        self.key.seal(credential, PURPOSE, &plain)
+    }
+
+    /// Before anything is written anywhere: no log line, page or answer carries a token.
+    fn hide(&self, held: &Held) {
+        let tokens = [Some(&held.refresh), held.access.as_ref()];
+        self.redactor.learn(tokens.into_iter().flatten().filter_map(|t| Secret::learned(t.clone()).ok()));
+    }
+
+    pub fn standing(&self, credential: CredentialId, now: Steady) -> Standing {
+        let grants = self.grants();
+        let Some(grant) = grants.get(&credential) else { return Standing::default() };
+        let in_time = grant.held.expires_at.is_none_or(|at| now + LEEWAY < Steady(at));
+        Standing {
+            valid: grant.held.access.is_some() && in_time,
+            version: grant.version,
+            pending: grant.pending.is_some(),
+            anew: grant.anew,
+        }
+    }
+
+    /// What travels with a connection's requests now.
+    pub(super) fn access_token(&self, connection: &ConnectionKey) -> Option<Secret> {
+        let grants = self.grants();
+        let access = grants.get(self.owners.get(connection)?)?.held.access.clone()?;
+        Secret::learned(access).ok()
+    }
+
+    pub(super) fn owned_by(&self, connection: &ConnectionKey) -> Option<CredentialId> {
+        self.owners.get(connection).copied()
+    }
+
+    /// Body and `Authorization` of the request for new tokens (RFC 6749 section 6).
+    pub(super) fn asking(&self, credential: CredentialId) -> Option<(Zeroizing<String>, Option<Zeroizing<String>>)> {
+        let grants = self.grants();
+        let grant = grants.get(&credential)?;
+        let secret = grant.client_secret.as_ref().map(Secret::expose);
+        let client_id = grant.spec.client_id.as_str();
+        let mut pairs = vec![("grant_type", "refresh_token"), ("refresh_token", grant.held.refresh.as_str())];
+        let mut basic = None;
+        match (grant.spec.auth, secret) {
+            (ClientAuth::Basic, Some(secret)) => {
+                let pair = Zeroizing::new(format!("{}:{}", form_text(client_id), form_text(secret)));
+                basic = Some(Zeroizing::new(format!("Basic {}", STANDARD.encode(pair.as_bytes()))));
+            }
+            (_, secret) => {
+                pairs.push(("client_id", client_id));
+                pairs.extend(secret.map(|secret| ("client_secret", secret)));
+            }
+        }
+        pairs.extend(grant.spec.scope.as_deref().map(|scope| ("scope", scope)));
+        let members: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={}", form_text(value))).collect();
+        Some((Zeroizing::new(members.join("&")), basic))
+    }
+
+    /// Judges an answer of the token endpoint. `asked_at`: a token's time runs from then at the latest.
+    pub(super) fn take(&self, credential: CredentialId, asked_at: Stamp, arrived_at: Stamp, answer: Answer) -> Renewal {
+        let status = Some(answer.status);
+        let said = answer::read(answer.status, &answer.body);
+        let clean = |words: Option<String>| words.map(|w| self.redactor.text(&w).chars().take(160).collect());
+        let result = match said {
+            Said::Tokens(tokens) => {
+                self.redactor.learn(std::iter::once(tokens.access.clone()).chain(tokens.refresh.clone()));
+                match self.hold(credential, asked_at, tokens) {
+                    Some(sealed) => Renewed::Granted(sealed),
+                    None => {
+                        Renewed::Refused("not_sealed".to_owned(), Some("the new token could not be sealed".to_owned()))
+                    }
+                }
+            }
+            Said::InvalidGrant(words) => Renewed::InvalidGrant(clean(words)),
+            Said::Refused(code, words) => Renewed::Refused(code, clean(words)),
+            Said::Other => {
+                let body = self.redactor.body(answer.body);
+                Renewed::Unclear(Reply { arrived_at, result: Ok(Answer { body, ..answer }), detail: String::new() })
+            }
+        };
+        Renewal { arrived_at, status, result }
+    }
+
+    fn hold(&self, credential: CredentialId, asked_at: Stamp, tokens: answer::Tokens) -> Option<Vec<u8>> {
+        let mut grants = self.grants();
+        let grant = grants.get_mut(&credential)?;
+        let refresh = tokens.refresh.as_ref().map_or_else(|| grant.held.refresh.clone(), |r| r.expose().to_owned());
+        let expires_at = tokens.expires_in.map(|span| (asked_at.steady + span).0);
+        let access = Some(tokens.access.expose().to_owned());
+        let pending = Held { refresh, access, expires_at, seed: grant.held.seed };
+        let sealed = self.sealed(credential, &pending);
+        grant.pending = Some(pending);
+        sealed.map_err(|why| tracing::error!("{why}")).ok()
+    }
+
+    /// The tokens that wait to be stored, sealed.
+    pub fn pending(&self, credential: CredentialId) -> Option<Vec<u8>> {
+        let pending = self.grants().get(&credential)?.pending.clone()?;
+        self.sealed(credential, &pending).ok()
+    }
+
+    /// What was pending is stored, as this version: from now on it is used.
+    pub fn adopt(&self, credential: CredentialId, version: u64) {
+        if let Some(grant) = self.grants().get_mut(&credential)
+            && let Some(pending) = grant.pending.take()
+        {
+            (grant.held, grant.version, grant.anew) = (pending, version, false);
+        }
+    }
+
+    /// Somebody else stored other tokens first: theirs are the ones (A51). False where they cannot be opened.
+    pub fn follow(&self, credential: CredentialId, version: u64, bytes: &[u8]) -> bool {
+        let Some(held) = self.opened(credential, bytes) else { return false };
+        self.hide(&held);
+        if let Some(grant) = self.grants().get_mut(&credential) {
+            (grant.held, grant.version, grant.pending, grant.anew) = (held, version, None, false);
+        }
+        true
+    }
+
+    /// The access token was not accepted: it is not used again. The refresh token stays.
+    pub fn doubt(&self, credential: CredentialId) {
+        if let Some(grant) = self.grants().get_mut(&credential) {
+            grant.held.access = None;
+        }
+    }
+}
+
+/// `application/x-www-form-urlencoded`, strictly: what every reader of forms reads the same.
+fn form_text(text: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+fn lost_key(connection: &ConnectionKey) -> String {
+    format!(
+        "the stored tokens of connection {connection} cannot be opened with the key file (it is another one, or new); Larder begins again with \
+         the configured refresh token, and says so if the provider does not accept it any more"
+    )
+}
+
+/// Tells a new configured token from the old one without keeping either.
+fn seed(credential: CredentialId, refresh: &Secret) -> [u8; 16] {
+    let digest = blake3::Hasher::new().update(&credential.0).update(refresh.expose().as_bytes()).finalize();
+    let mut seed = [0; 16];
+    seed.copy_from_slice(&digest.as_bytes()[..16]);
+    seed
+}
+
+/// The budget boundary of a credential that renews itself: the client and the account, not each token. A refresh, and a new grant for the
+/// same account, spend from the same budget, as the provider counts them.
+pub fn identity(installation: &[u8; 32], spec: &OAuthSpec) -> CredentialId {
+    let mut hasher = blake3::Hasher::new_keyed(installation);
+    for part in ["oauth2", &spec.token_url, &spec.client_id, &spec.account] {
+        hasher.update(&(part.len() as u64).to_be_bytes()).update(part.as_bytes());
+    }
+    let mut id = [0; 16];
+    id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    CredentialId(id)
+}

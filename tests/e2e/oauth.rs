@@ -1,0 +1,334 @@
+//! Credentials that renew themselves: one renewal at a time, durable before use, charged, never in a loop, and no token anywhere in
+//! sight (A46, A47, A51, A53).
+
+use crate::support::app::members;
+use crate::support::script::{Asked, Script};
+use crate::support::wire::json;
+use crate::support::*;
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A provider with a token endpoint that rotates: each refresh token works once.
+#[derive(Clone)]
+struct Truth {
+    refresh: Arc<Mutex<String>>,
+    access: Arc<Mutex<String>>,
+    issued: Arc<AtomicU32>,
+    expires_in: u32,
+    /// Answers in place of the usual ones.
+    token_answer: Arc<Mutex<Option<Vec<u8>>>>,
+}
+
+const CLIENT_SECRET: &str = "client-secret-7f3a91";
+
+impl Truth {
+    fn new(expires_in: u32) -> Truth {
+        let unique = format!("{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
+        Truth {
+            refresh: Arc::new(Mutex::new(format!("refresh-token-0-{unique}"))),
+            access: Arc::new(Mutex::new("no access yet".to_owned())),
+            issued: Arc::default(),
+            expires_in,
+            token_answer: Arc::default(),
+        }
+    }
+    fn refresh(&self) -> String {
+        self.refresh.lock().unwrap().clone()
+    }
+    fn access(&self) -> String {
+        self.access.lock().unwrap().clone()
+    }
+    fn revokes_access(&self) {
+        *self.access.lock().unwrap() = "revoked".to_owned();
+    }
+    fn answers_tokens(&self, answer: Option<Vec<u8>>) {
+        *self.token_answer.lock().unwrap() = answer;
+    }
+
+    fn answer(&self, asked: &Asked) -> Vec<u8> {
+        if asked.path() == "/token" {
+            return self.token(asked);
+        }
+        if asked.header("authorization") != format!("Bearer {}", self.access()) {
+            let words = format!("the token {} is not valid", asked.header("authorization"));
+            return json(401, &[], &json!({"error": words}).to_string());
+        }
+        json(200, &[], &json!({"zones": [{"id": 1, "name": "Lawn"}]}).to_string())
+    }
+
+    fn token(&self, asked: &Asked) -> Vec<u8> {
+        if let Some(answer) = self.token_answer.lock().unwrap().clone() {
+            return answer;
+        }
+        let form = asked.form();
+        let mut refresh = self.refresh.lock().unwrap();
+        if form.get("refresh_token") != Some(&*refresh)
+            || form.get("client_secret").map(String::as_str) != Some(CLIENT_SECRET)
+        {
+            return json(
+                400,
+                &[],
+                &json!({"error": "invalid_grant", "error_description": "unknown or used"}).to_string(),
+            );
+        }
+        let number = self.issued.fetch_add(1, Ordering::SeqCst) + 1;
+        *refresh = format!("{}-next{number}", refresh.split("-next").next().unwrap_or_default());
+        let access = format!("access-token-{number}-{}", std::process::id());
+        *self.access.lock().unwrap() = access.clone();
+        let body = json!({"access_token": access, "refresh_token": *refresh, "expires_in": self.expires_in, "token_type": "Bearer"});
+        json(200, &[], &body.to_string())
+    }
+}
+
+async fn provider(truth: &Truth) -> Script {
+    let truth = truth.clone();
+    Script::answering(move |asked| truth.answer(asked)).await
+}
+
+fn connection(name: &str, provider: &Script, more: &str) -> String {
+    let base = provider.base_url();
+    format!(
+        r#"
+[[connection]]
+name = "{name}"
+base_url = "{base}"
+refresh_min_age = "0s"
+credential = {{ env = "YARD_REFRESH", oauth2 = {{ token_url = "{base}/token", client_id = "larder", client_secret = {{ env = "YARD_CLIENT" }}, auth = "body", rotates = true{more} }} }}
+[[connection.limit]]
+name = "day"
+requests = 500
+window = "24h"
+kind = "rolling"
+[connection.poll]
+interval = "4m"
+[[connection.target]]
+name = "zones"
+get = "/zones"
+items = "$.zones[*]"
+key = "$.id"
+"#
+    )
+}
+
+fn config(truth: &Truth, tables: &[String]) -> Config {
+    let mut config = Config { extra: tables.concat(), ..Config::new() };
+    config.environment.insert("YARD_REFRESH".to_owned(), truth.refresh());
+    config.environment.insert("YARD_CLIENT".to_owned(), CLIENT_SECRET.to_owned());
+    config.environment.insert("LARDER_LOG".to_owned(), "debug".to_owned());
+    config
+}
+
+async fn reads(app: &TestApp, connection: &str) -> serde_json::Value {
+    app.operator().refreshes(connection, "zones").await.expect(200).json()
+}
+
+/// Nothing that the provider ever handed out is in a file, a page or an answer.
+async fn tells_no_token(app: &TestApp, provider: &Script) {
+    let tokens = ["access-token-", "-next", CLIENT_SECRET];
+    let mut shown = vec![("the log".to_owned(), app.log())];
+    for path in [
+        "/",
+        "/c/yard",
+        "/c/yard/t/zones",
+        "/api/v1/connections/yard",
+        "/api/v1/connections/yard/ledger?after=0",
+        "/api/v1/findings",
+        "/metrics",
+    ] {
+        let reply = app.get(path).await;
+        shown.push((path.to_owned(), format!("{:?}{}", reply.headers, reply.body)));
+    }
+    for file in std::fs::read_dir(app.folder()).expect("the folder").flatten() {
+        let bytes = std::fs::read(file.path()).unwrap_or_default();
+        shown.push((file.path().display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    for (place, text) in shown {
+        for token in tokens {
+            let at = text.find(token).map(|at| text[at.saturating_sub(80)..].chars().take(160).collect::<String>());
+            assert!(at.is_none(), "{place} tells a token: {at:?}");
+        }
+    }
+    assert!(!provider.asked().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a46_a47_a_token_is_renewed_once_kept_over_a_crash_and_shown_to_nobody() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let mut app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
+    assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
+    let asked = provider.asked();
+    assert_eq!(asked.iter().map(Asked::path).collect::<Vec<_>>(), ["/token", "/zones"]);
+    assert_eq!(
+        (asked[0].method.as_str(), asked[0].header("content-type")),
+        ("POST", "application/x-www-form-urlencoded")
+    );
+    let ledger = app.ledger("yard").await;
+    assert_eq!(ledger.len(), 2, "the renewal is charged: {ledger:#?}");
+    assert_eq!(ledger[0]["endpoint"], format!("{}/token", provider.base_url()));
+    assert_eq!(app.connection("yard").await["budget"][0]["used"], 2);
+
+    // Law 6: neither a crash nor a restart costs a renewal.
+    app.crash().await;
+    reads(&app, "yard").await;
+    app.restart().await;
+    reads(&app, "yard").await;
+    assert_eq!(provider.asked_of("/token").len(), 1);
+    let key = app.folder().join("larder.key");
+    assert_eq!(std::fs::metadata(&key).expect("the key file").permissions().mode() & 0o777, 0o600);
+    tells_no_token(&app, &provider).await;
+
+    // The provider quotes the token in its refusal: it is learned at run time, and redacted all the same.
+    truth.revokes_access();
+    truth.answers_tokens(Some(json(503, &[("retry-after", "600")], "{}")));
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    tells_no_token(&app, &provider).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a53_a_rejected_token_is_renewed_once_and_the_request_repeated_once() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let app = TestApp::start(config(&truth, &[connection("yard", &provider, ", charged = false")])).await;
+    reads(&app, "yard").await;
+    truth.revokes_access();
+    assert_eq!(reads(&app, "yard").await["refreshed"], true);
+    let paths: Vec<String> = provider.asked().iter().map(|a| a.path().to_owned()).collect();
+    assert_eq!(paths, ["/token", "/zones", "/zones", "/token", "/zones"]);
+    let outcomes: Vec<_> =
+        app.ledger("yard").await.iter().map(|c| c["outcome"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!(outcomes, ["data", "data", "credential_rejected", "data", "data"]);
+    assert_eq!(
+        app.connection("yard").await["budget"][0]["used"],
+        3,
+        "renewals that the provider does not count are not in its budget"
+    );
+
+    // A provider that rejects every token is asked twice, then left alone; the good answer stays.
+    *truth.access.lock().unwrap() = "never".to_owned();
+    truth.answers_tokens(Some(json(200, &[], r#"{"access_token":"access-token-bad","expires_in":3600}"#)));
+    let before = provider.asked().len();
+    app.operator().refreshes("yard", "zones").await;
+    let after: Vec<_> = provider.asked().iter().skip(before).map(|a| a.path().to_owned()).collect();
+    assert_eq!(after, ["/zones", "/token", "/zones"]);
+    app.connection_when("yard", "it is held", |c| c["hold"]["reason"] == "credential_rejected").await;
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    assert_eq!(provider.asked().len(), before + 3);
+    assert_eq!(app.target("yard", "zones").await["item_count"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_refresher_serves_all_connections_of_the_credential() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let names = ["yard", "back", "side", "roof"];
+    let tables: Vec<String> = names.iter().map(|name| connection(name, &provider, "")).collect();
+    let app = TestApp::start(config(&truth, &tables)).await;
+    let all = names.map(|name| reads(&app, name));
+    for read in futures_util::future::join_all(all).await {
+        assert_eq!(read["target"]["item_count"], 1);
+    }
+    assert_eq!(provider.asked_of("/token").len(), 1, "a second use of a rotating token would have been its end");
+    let used = app.connection("roof").await["budget"][0]["used"].as_u64();
+    assert_eq!(used, Some(5), "one budget");
+    truth.revokes_access();
+    futures_util::future::join_all(names.map(|name| reads(&app, name))).await;
+    assert_eq!(provider.asked_of("/token").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_refresh_token_is_a_finding_and_a_new_one_goes_on_with_the_same_budget() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let tables = [connection("yard", &provider, "")];
+    let mut app = TestApp::start(config(&truth, &tables)).await;
+    reads(&app, "yard").await;
+    let used = app.connection("yard").await["budget"][0]["used"].as_u64().expect("a number");
+
+    // A crash between the answer and its commit looks like this from the next start on: the token was used, nobody has the next.
+    *truth.refresh.lock().unwrap() = "granted-anew".to_owned();
+    truth.revokes_access();
+    let refused = app.operator().refreshes("yard", "zones").await.expect(429).body;
+    assert!(refused.contains("unknown or used"), "the provider's words: {refused}");
+    let held = app.connection("yard").await;
+    assert_eq!(
+        (held["state"].as_str(), held["hold"]["reason"].as_str()),
+        (Some("credential_rejected"), Some("credential_rejected"))
+    );
+    let findings = members(&app.get("/api/v1/findings").await.expect(200).json(), "findings");
+    let finding =
+        findings.iter().find(|f| f["kind"] == "credential_reauthorize").unwrap_or_else(|| panic!("{findings:#?}"));
+    assert!(
+        finding["sentence"].as_str().is_some_and(|s| s.contains("stopped in the middle of a renewal")),
+        "{finding}"
+    );
+    assert!(app.get("/c/yard").await.body.contains("Put a new refresh token"), "the page says what to do");
+    let asked = provider.asked().len();
+    app.restart().await;
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    assert_eq!(provider.asked().len(), asked, "the hold is durable, and nobody knocks");
+
+    app.stop().await;
+    app.configure(config(&truth, &tables));
+    app.boots().await;
+    assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
+    let now = app.connection("yard").await["budget"][0]["used"].as_u64().expect("a number");
+    assert!(now > used + 2, "the same account, the same budget: {used}, then {now}");
+    assert_eq!(app.history("yard", "zones").await.len(), 1);
+    let open = members(&app.get("/api/v1/findings").await.expect(200).json(), "findings");
+    assert!(
+        open.iter().filter(|f| f["kind"] == "credential_reauthorize").all(|f| !f["closed_at"].is_null()),
+        "{open:#?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_endpoint_in_trouble_clears_nothing_and_is_not_hammered() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let mut app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
+    reads(&app, "yard").await;
+    for trouble in [
+        Vec::new(),
+        json(500, &[], "{}"),
+        json(429, &[("retry-after", "3600")], r#"{"error":"invalid_grant"}"#),
+        json(200, &[], "{}"),
+    ] {
+        truth.revokes_access();
+        truth.answers_tokens(Some(trouble));
+        let before = provider.asked_of("/token").len();
+        app.operator().refreshes("yard", "zones").await.expect(429);
+        app.operator().refreshes("yard", "zones").await.expect(429);
+        assert!(provider.asked_of("/token").len() <= before + 1);
+        if app.connection("yard").await["hold"].is_null() {
+            panic!("it is held");
+        }
+    }
+    // The stored token is the one that works.
+    let findings = members(&app.get("/api/v1/findings").await.expect(200).json(), "findings");
+    assert!(findings.iter().all(|f| f["kind"] != "credential_reauthorize"), "{findings:#?}");
+    app.crash().await;
+    tells_no_token(&app, &provider).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_key_asks_for_the_credential_again_and_loses_nothing_else() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let mut app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
+    reads(&app, "yard").await;
+    app.stop().await;
+    let configured = truth.refresh();
+    std::fs::remove_file(app.folder().join("larder.key")).expect("the key file");
+    app.boots().await;
+    eventually("it says that the key is another one", SOON, || async {
+        app.log().contains("cannot be opened with the key file").then_some(())
+    })
+    .await;
+    assert_eq!(app.target("yard", "zones").await["item_count"], 1, "the shelf is whole");
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    assert_ne!(configured, app.secret(), "the configured token was used up long ago");
+    assert!(app.get("/c/yard").await.body.contains("granted anew"), "and the page says so");
+}
