@@ -27,9 +27,10 @@
   }
   function span(s) {
     const d = Math.floor(s / 86400), h = Math.floor(s % 86400 / 3600), m = Math.floor(s % 3600 / 60);
-    if (d) return d + " d" + (h ? " " + h + " h" : "");
-    if (h) return h + " h" + (m ? " " + m + " min" : "");
-    return s < 120 ? s + " s" : m + " min";
+    // No line ends between a number and its unit.
+    if (d) return d + "\u00a0d" + (h ? " " + h + "\u00a0h" : "");
+    if (h) return h + "\u00a0h" + (m ? " " + m + "\u00a0min" : "");
+    return s < 120 ? s + "\u00a0s" : m + "\u00a0min";
   }
   function label(element) {
     const gone = elapsed(element);
@@ -134,7 +135,7 @@
       if (source && source.readyState === EventSource.CLOSED) { hush(); setTimeout(wake, IDLE); }
     };
     for (const kind of ["target_changed", "target_seen", "target_troubled", "hold_started", "hold_ended", "breaker_opened",
-      "breaker_closed", "job_changed", "control_changed", "appliance", "reset"]) {
+      "breaker_closed", "job_changed", "control_changed", "appliance", "finding_opened", "finding_closed", "reset"]) {
       source.addEventListener(kind, (event) => { lastId = event.lastEventId || lastId; soon(); });
     }
   }

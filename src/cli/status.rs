@@ -114,7 +114,7 @@ impl Readings {
         if !targets.is_empty() {
             text.push_str(&format!("\n{targets}"));
         }
-        let troubled = self.connections.iter().filter(|c| !["fresh", "ageing", "-"].contains(&word(c, "state")));
+        let troubled = self.connections.iter().filter(|c| self.is_troubled(c));
         let sentences: Vec<String> =
             troubled.filter_map(|c| Some(format!("{}: {}", full_name(c), c.get("sentence")?.as_str()?))).collect();
         if !sentences.is_empty() {
@@ -125,6 +125,15 @@ impl Readings {
             text.push_str(&format!("\nWorth knowing:\n{}\n", findings.join("\n")));
         }
         text
+    }
+
+    /// Something keeps it, or one of its targets, from being renewed.
+    fn is_troubled(&self, connection: &Value) -> bool {
+        let of = |t: &&Value| {
+            ["connection", "organization"].map(|k| t.get(k)) == ["name", "organization"].map(|k| connection.get(k))
+        };
+        let fails = |t: &Value| t.get("stale").is_some_and(|s| !s.is_null());
+        !["fresh", "ageing", "-"].contains(&word(connection, "state")) || self.targets.iter().filter(of).any(fails)
     }
 
     /// `in 63 s`, by the appliance's own clock.
@@ -143,7 +152,10 @@ impl Readings {
 fn is_stale(target: &Value) -> bool {
     let watched = ["active", "pending"].contains(&word(target, "phase"));
     let said_so = target.get("stale").is_some_and(|s| !s.is_null());
-    watched && (said_so || ["stale", "expired", "never"].contains(&word(target, "state")))
+    // A renewal that failed is said; the answer is stale once its word is.
+    watched
+        && !["fresh", "ageing"].contains(&word(target, "state"))
+        && (said_so || ["stale", "expired", "never"].contains(&word(target, "state")))
 }
 
 fn full_name(connection: &Value) -> String {

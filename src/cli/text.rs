@@ -22,14 +22,7 @@ pub fn talk(sentence: &str) {
 
 /// `7.5 s`, `293.76 s`, `5 min`: exact below an hour, then as [`Span`] reads.
 pub fn span(span: Span) -> String {
-    match span.as_millis() {
-        ms if ms >= 3_600_000 || (ms >= 120_000 && ms % 60_000 == 0) => span.to_string(),
-        ms if ms % 1000 == 0 => format!("{} s", ms / 1000),
-        ms => {
-            let decimals = format!("{}.{:03}", ms / 1000, ms % 1000);
-            format!("{} s", decimals.trim_end_matches('0'))
-        }
-    }
+    span.exact()
 }
 
 /// As configuration spells it, in whole seconds, rounded up.

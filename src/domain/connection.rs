@@ -87,7 +87,7 @@ pub struct Hold {
     pub since: Stamp,
     pub until: Steady,
     pub reason: HoldReason,
-    /// Where the length came from (`Retry-After`, `window of limit "status"`).
+    /// Where the length came from (`Retry-After`, `the window of limit "status", as no wait was given`).
     pub source: String,
     /// Rule of the classification that matched.
     pub rule: String,

@@ -152,7 +152,7 @@ pub struct TargetSpec {
     pub items: String,
     pub key: String,
     pub title: Option<String>,
-    /// Beyond this age an answer is stale. `None`: twice the effective interval.
+    /// Beyond this age an answer is stale. `None`: twice the planned interval; a backoff does not stretch it.
     pub fresh_for: Option<Span>,
     /// Beyond this age an answer is expired. `None`: never.
     pub expires_after: Option<Span>,

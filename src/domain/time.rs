@@ -41,6 +41,20 @@ impl Span {
 }
 
 /// Reads as people write it: `45 s`, `6 min`, `3 h 12 min`, `2 d 4 h`.
+impl Span {
+    /// As somebody chose it, to the millisecond below an hour: `7.5 s`, `75 s`, `5 min`.
+    pub fn exact(self) -> String {
+        match self.0 {
+            ms if ms >= 3_600_000 || (ms >= 120_000 && ms.is_multiple_of(60_000)) => self.to_string(),
+            ms if ms.is_multiple_of(1000) => format!("{} s", ms / 1000),
+            ms => {
+                let decimals = format!("{}.{:03}", ms / 1000, ms % 1000);
+                format!("{} s", decimals.trim_end_matches('0'))
+            }
+        }
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = self.as_secs();

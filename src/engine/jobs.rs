@@ -6,7 +6,7 @@ use super::fetch::exchange::{Asking, admit, exchange};
 use super::fetch::learn::{classify, consequences};
 use super::fetch::{Done, Stopped, With, fetch_all, token};
 use super::turns::{Ear, Turns};
-use super::words;
+use super::words::{self, Telling};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ChargeId, TargetName};
 use crate::domain::job::{Job, JobRefresh, JobState};
@@ -118,7 +118,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
         Err(stopped) => {
             let words = format!(
                 "the provider redirected it, and the next hop was not funded: {}",
-                words::why(&stopped, &core.clock.now())
+                words::why(&stopped, &core.clock.now(), Telling::Kept)
             );
             return Attempt::Final(finish_returning(core, job, JobState::Unknown, &words).await);
         }
@@ -183,7 +183,7 @@ async fn wait_for_permit(core: &Core, conn: &Conn, asking: &Asking, mut job: Job
             Ok(permit) => return Ok((Job { charge: Some(permit.id()), ..sent }, permit)),
             Err(Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at })) if at <= patience_ends => {
                 if told.is_none_or(|told: Steady| told.0.abs_diff(at.0) > NEWS.0) {
-                    let words = format!("waits for the budget until {}", words::time_ahead(at, &now));
+                    let words = format!("waits for the budget until {}", words::time_ahead(at, &now, Telling::Kept));
                     job = update(core, Job { message: Some(words), updated_at: now.stamp(), ..job }).await;
                     told = Some(at);
                 }
@@ -197,7 +197,7 @@ async fn wait_for_permit(core: &Core, conn: &Conn, asking: &Asking, mut job: Job
                 return Err(Attempt::Stopped);
             }
             Err(stopped) => {
-                let words = format!("not sent: {}", words::why(&stopped, &core.clock.now()));
+                let words = format!("not sent: {}", words::why(&stopped, &core.clock.now(), Telling::Kept));
                 return Err(Attempt::Final(finish_returning(core, job, JobState::Failed, &words).await));
             }
         }
@@ -268,7 +268,7 @@ async fn refresh_after(core: &Core, conn: &Conn, name: &TargetName) -> String {
     match fetch_all(core, conn, target, Caller::Refresh, now.stamp()).await {
         Ok(Done { outcome, .. }) if outcome.is_good() => refreshed(core, target),
         Ok(Done { outcome, .. }) => format!("not refreshed: {outcome}"),
-        Err(stopped) => format!("not refreshed: {}", words::why(&stopped, &core.clock.now())),
+        Err(stopped) => format!("not refreshed: {}", words::why(&stopped, &core.clock.now(), Telling::Kept)),
     }
 }
 

@@ -4,7 +4,8 @@ use super::appliance::{Appliance, TokenInfo};
 use super::core::{Conn, Target};
 use super::fetch::{Done, Stopped, fetch_all};
 use super::view::*;
-use super::{jobs, present, words};
+use super::words::{self, Telling};
+use super::{jobs, present};
 use crate::domain::connection::{ConnectionState, Switch};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::*;
@@ -70,7 +71,7 @@ impl Appliance {
     }
 
     fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
-        let sentence = format!("{what}: {}.", words::why(stopped, &self.now()));
+        let sentence = words::ended(&format!("{what}: {}", words::why(stopped, &self.now(), Telling::Anew)));
         match stopped {
             Stopped::Refused(Refusal::NotUntil { at, .. }) if *at != Steady::MAX => self.not_before(*at, sentence),
             Stopped::Refused(Refusal::Held(hold)) => self.not_before(hold.until, sentence),

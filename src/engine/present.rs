@@ -4,7 +4,7 @@ use super::core::{Conn, Core, Target};
 use super::findings::MOST_OPEN;
 use super::holding;
 use super::view::*;
-use super::words::{self, Standing};
+use super::words::{self, Said, Standing};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope};
 use crate::domain::event::Event;
 use crate::domain::finding::{Wanted, Which};
@@ -30,9 +30,12 @@ pub struct Snapshot {
     pub usage: Vec<Usage>,
     /// What the budget would tell the poller at its next poll.
     exhausted_until: Option<Steady>,
-    interval: Span,
-    /// The interval, and what the way back from a hold adds to it.
+    /// As planned: what decides freshness. Neither a backoff nor a ramp makes an answer fresh for longer.
+    planned: Span,
+    /// As it is now: with the backoff and what the way back from a hold adds.
     pace: Span,
+    /// Why nothing that comes in can be written, if so.
+    store: Option<String>,
 }
 
 impl Snapshot {
@@ -42,15 +45,15 @@ impl Snapshot {
         let mut endpoints: Vec<Endpoint> = conn.targets.iter().map(|t| t.spec.endpoint()).collect();
         endpoints.extend(conn.spec.commands.iter().map(|c| c.endpoint()));
         let holds = core.store.holds(conn.credential);
-        // A ramp slows polls; it makes nothing fresh for longer.
-        let interval = conn.effective_interval(&state, &[]);
+        let planned = conn.base_interval();
         Ok(Snapshot {
             pace: conn.effective_interval(&state, &holds),
             holds,
             usage: core.store.usage(conn.credential, &now, &endpoints),
-            exhausted_until: exhausted_until(core, conn, &state, interval, &now),
+            exhausted_until: exhausted_until(core, conn, &state, planned, &now),
+            store: core.store.health().err().map(|e| e.to_string()),
             state,
-            interval,
+            planned,
             now,
         })
     }
@@ -76,8 +79,9 @@ impl Snapshot {
             exhausted: self.exhausted_until.is_some(),
             breaker_open: !matches!(self.state.breaker, Breaker::Closed),
             age: target.and_then(|(_, s)| s.as_of).map(|as_of| self.now.age_of(as_of)),
-            interval: self.interval,
-            fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(self.interval.0.saturating_mul(2))),
+            failing: self.store.is_some() || target.is_some_and(|(_, s)| s.trouble.is_some()),
+            interval: self.planned,
+            fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(self.planned.0.saturating_mul(2))),
             expires_after: spec.and_then(|s| s.expires_after),
         }
     }
@@ -105,25 +109,29 @@ fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: 
 
 pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError> {
     let snapshot = Snapshot::take(core, conn)?;
-    let mut ages = Vec::new();
-    let mut words = Vec::new();
+    let (mut ages, mut words, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
     for target in &conn.targets {
         let state = core.store.target(&target.key)?.unwrap_or_default();
         if matches!(state.phase, Phase::Active | Phase::Pending) {
             ages.push(state.as_of.map(|as_of| snapshot.now.age_of(as_of).as_secs()));
-            words.push(freshness::state(&snapshot.facts(conn, Some((target, &state)))));
+            let word = freshness::state(&snapshot.facts(conn, Some((target, &state))));
+            words.push(word);
+            troubles.extend(state.trouble.map(|t| (word, &target.key.target, t)));
         }
     }
     let own = freshness::state(&snapshot.facts(conn, None));
     // The worst target speaks for the connection; one that was never asked only where all are such.
     let state = words.iter().copied().filter(|w| *w != State::Never).min().or(words.first().copied()).unwrap_or(own);
-    let plan = plan::plan(&conn.in_force(), &conn.demands(), Some(snapshot.interval));
+    // The trouble of the target that speaks: the gravest, and of those the first of the file.
+    let trouble = troubles.iter().min_by_key(|(word, ..)| *word).map(|(_, name, t)| (*name, t));
+    let standing = Standing { trouble, ..standing(conn, &snapshot, state, None) };
+    let plan = plan::plan(&conn.in_force(), &conn.demands(), Some(conn.effective_interval(&snapshot.state, &[])));
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),
         provider: conn.spec.provider.clone(),
         state,
-        sentence: words::connection_sentence(&standing(conn, &snapshot, state, None), &snapshot.now),
+        sentence: words::connection_sentence(&standing, &snapshot.now),
         enabled: conn.enabled(&snapshot.state),
         hold: snapshot.hold().map(|h| holding::hold(&snapshot.now, h)),
         endpoint_holds: holding::alone(&snapshot.now, &snapshot.holds),
@@ -131,8 +139,8 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         breaker: snapshot.state.breaker.word(),
         budget: snapshot.usage.iter().map(|u| budget(&snapshot, u)).collect(),
         poll: PollView {
-            interval_seconds: conn.interval().as_secs_ceil(),
-            effective_interval_seconds: snapshot.pace.as_secs_ceil(),
+            interval_seconds: Seconds(conn.interval()),
+            effective_interval_seconds: Seconds(snapshot.pace),
             last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
             next_poll_at: next_poll(conn, &snapshot).map(|s| snapshot.steady(s)),
         },
@@ -190,6 +198,8 @@ fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State, target: Option<&T
         },
         next_free: s.exhausted_until.filter(|at| *at != Steady::MAX),
         disabled_by: switch.map(|e| (e.by.clone(), e.at.wall)),
+        trouble: None,
+        store: s.store.as_deref(),
     }
 }
 
@@ -200,7 +210,7 @@ fn budget(s: &Snapshot, usage: &Usage) -> BudgetView {
         kind: usage.limit.kind.word(),
         requests: usage.limit.amount,
         declared: usage.declared,
-        window_seconds: usage.limit.kind.nominal_window().map(|w| w.as_secs_ceil()),
+        window_seconds: usage.limit.kind.nominal_window().map(Seconds),
         used: usage.used,
         foreign: usage.foreign,
         remaining: usage.remaining(),
@@ -218,11 +228,13 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
     let state = core.store.target(&target.key)?.unwrap_or_default();
     let facts = s.facts(conn, Some((target, &state)));
     let word = freshness::state(&facts);
-    let fresh = facts.age.is_some_and(|age| age <= facts.fresh_for) && state.trouble.is_none();
+    let fresh = facts.age.is_some_and(|age| age <= facts.fresh_for) && !facts.failing;
     // An age that may be greater than shown is not fresh.
     let fresh = fresh && !facts.clock_untrusted;
     let fresh = fresh && facts.expires_after.is_none_or(|bound| facts.age.is_some_and(|age| age <= bound));
-    let standing = words::connection_sentence(&standing(conn, &s, word, Some(target)), &s.now);
+    let standing = standing(conn, &s, word, Some(target));
+    let reason = |said| words::target_reason(&state, &standing, &s.now, said);
+    let (reason, quoting) = (reason(Said::Beside), reason(Said::Quoted));
     let shown: Vec<ItemView> = items.iter().map(|i| item(&s.now, &state, i)).collect();
     Ok(TargetView {
         name: target.key.target.to_string(),
@@ -230,12 +242,12 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
         connection: target.key.connection.connection.to_string(),
         phase: state.phase.word(),
         state: word,
-        sentence: words::target_sentence(&state, facts.age, &standing, word, &s.now),
+        sentence: words::target_sentence(&state, facts.age, &quoting, &s.now),
         as_of: state.as_of.map(|a| s.at(a)),
         age_seconds: facts.age.map(Span::as_secs),
         fresh,
-        fresh_for_seconds: facts.fresh_for.as_secs(),
-        stale: stale(&s, target, &state, &facts, fresh, &standing),
+        fresh_for_seconds: Seconds(facts.fresh_for),
+        stale: stale(&s, target, &state, &facts, &reason).filter(|_| !fresh),
         changed_at: state.changed_at.map(|a| s.at(a)),
         attempted_at: state.attempted_at.map(|a| s.at(a)),
         item_count: state.item_count,
@@ -244,6 +256,7 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
         refresh: RefreshCost { requests: u64::from(target.pages.get()), units_each: u64::from(target.spec.cost) },
         etag: etag(&state, &shown, word),
         items: shown,
+        reason,
     })
 }
 
@@ -259,20 +272,20 @@ fn scan_view(s: &Snapshot, scan: &Scan) -> ScanView {
 }
 
 /// Law 5: since when, why, and what the provider said.
-fn stale(
-    s: &Snapshot,
-    target: &Target,
-    state: &TargetState,
-    facts: &Facts,
-    fresh: bool,
-    standing: &str,
-) -> Option<StaleView> {
-    let as_of = state.as_of.filter(|_| !fresh)?;
-    Some(match &state.trouble {
-        Some(t) => StaleView { since: s.at(t.since), reason: t.reason.clone(), said: t.said.clone() },
-        None => StaleView {
-            since: s.at(as_of + facts.fresh_for),
-            reason: standing.to_owned(),
+fn stale(s: &Snapshot, target: &Target, state: &TargetState, facts: &Facts, reason: &str) -> Option<StaleView> {
+    let until = state.as_of? + facts.fresh_for;
+    let until = if until.steady > s.now.steady { s.now.stamp() } else { until };
+    Some(match (&s.store, &state.trouble) {
+        // Whatever the provider says, it cannot be kept.
+        (Some(why), trouble) => StaleView {
+            since: s.at(trouble.as_ref().map_or(until, |t| t.since)),
+            reason: why.clone(),
+            said: trouble.as_ref().and_then(|t| t.said.clone()),
+        },
+        (None, Some(t)) => StaleView { since: s.at(t.since), reason: t.reason.clone(), said: t.said.clone() },
+        (None, None) => StaleView {
+            since: s.at(until),
+            reason: reason.to_owned(),
             said: s
                 .hold()
                 .or(s.hold_of(target))

@@ -1,24 +1,16 @@
 //! What the appliance shows: the read models that API and pages render. Built by `engine::appliance` from one snapshot;
 //! every surface renders from the same record, so that no two of them can differ in age (A28).
-//! Field names are the JSON contract. Times are RFC 3339 UTC, durations whole seconds.
+//! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
+
+mod times;
 
 use crate::domain::finding::Finding;
 use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::item::FieldValue;
 use crate::domain::state::State;
-use crate::domain::time::Wall;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-
-/// A moment to show: RFC 3339 UTC with whole seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct When(pub Wall);
-
-impl Serialize for When {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&crate::rules::calendar::rfc3339(self.0))
-    }
-}
+pub use times::{Seconds, When};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ConnectionView {
@@ -128,7 +120,7 @@ pub struct BudgetView {
     pub requests: u64,
     pub declared: u64,
     /// Nominal; absent for concurrent.
-    pub window_seconds: Option<u64>,
+    pub window_seconds: Option<Seconds>,
     pub used: u64,
     /// Units that others have taken, by the provider's own count.
     pub foreign: u64,
@@ -147,9 +139,9 @@ pub struct BudgetView {
 #[derive(Clone, Debug, Serialize)]
 pub struct PollView {
     /// As configured; for `auto` as computed.
-    pub interval_seconds: u64,
+    pub interval_seconds: Seconds,
     /// max(interval, backoff), stretched to what the budget can keep up.
-    pub effective_interval_seconds: u64,
+    pub effective_interval_seconds: Seconds,
     pub last_poll_at: Option<When>,
     pub next_poll_at: Option<When>,
 }
@@ -171,9 +163,11 @@ pub struct TargetView {
     pub sentence: String,
     pub as_of: Option<When>,
     pub age_seconds: Option<u64>,
+    /// Within `fresh_for`, and nothing keeps it from being renewed.
     pub fresh: bool,
     /// Freshness bound in force.
-    pub fresh_for_seconds: u64,
+    pub fresh_for_seconds: Seconds,
+    /// Why it is not newer, as soon as something keeps it from being renewed.
     pub stale: Option<StaleView>,
     pub changed_at: Option<When>,
     pub attempted_at: Option<When>,
@@ -188,6 +182,9 @@ pub struct TargetView {
     /// Entity tag of this view without what moves by itself.
     #[serde(skip)]
     pub etag: String,
+    /// The sentence without the age, for pages that let the age grow; empty where there is nothing to say.
+    #[serde(skip)]
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -4,6 +4,7 @@
 use super::core::{Conn, Target};
 use super::fetch::Stopped;
 use crate::domain::connection::{Hold, HoldReason};
+use crate::domain::ids::TargetName;
 use crate::domain::item::{ChangeKind, HistoryEntry};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::state::State;
@@ -33,13 +34,35 @@ pub fn clock_time(at: Wall, now: Wall) -> String {
     t.strftime(format).to_string()
 }
 
-/// `10:30 (in 3 h 12 min)`.
-pub fn time_ahead(at: Steady, now: &Now) -> String {
+/// Whether a sentence is made anew for each reader, or kept as it is told first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telling {
+    /// May count down.
+    Anew,
+    /// Stays true however late it is read: the instant alone.
+    Kept,
+}
+
+/// `10:30 (in 3 h 12 min)`, or what of it may be kept.
+pub fn time_ahead(at: Steady, now: &Now, telling: Telling) -> String {
     let wall = clock_time(now.wall_of(at), now.wall());
-    match at.since(now.steady) {
-        Span(0) => "now".to_owned(),
-        left => format!("{wall} (in {})", ceil(left)),
+    match (telling, at.since(now.steady)) {
+        (Telling::Kept, _) => wall,
+        (Telling::Anew, Span(0)) => "now".to_owned(),
+        (Telling::Anew, left) => format!("{wall} (in {})", ceil(left)),
     }
+}
+
+/// `at 10:30 (in 3 h 12 min)`, `now`.
+fn when(at: Steady, now: &Now) -> String {
+    let preposition = if at.since(now.steady) == Span(0) { "" } else { "at " };
+    format!("{preposition}{}", time_ahead(at, now, Telling::Anew))
+}
+
+/// A text with a full stop behind it, unless it ends like a sentence already.
+pub fn ended(text: &str) -> String {
+    let ends = text.trim_end_matches(['\u{201d}', '"', ')']).ends_with(['.', '!', '?']);
+    if ends { text.to_owned() } else { format!("{text}.") }
 }
 
 /// Waits are told rounded up: `in 1 s`, never `in 0 s`.
@@ -50,23 +73,24 @@ fn ceil(span: Span) -> Span {
 pub fn reason(outcome: Outcome, status: Option<u16>, detail: &str) -> String {
     let code = status.map(|s| format!(" ({s})")).unwrap_or_default();
     let why = classify::in_words(outcome);
+    // The sentence around it ends by itself.
+    let detail = detail.trim_end_matches('.');
     if detail.is_empty() { format!("{why}{code}") } else { format!("{why}{code}: {detail}") }
 }
 
 fn quoted(said: Option<&str>) -> String {
-    let stop = |s: &str| if s.ends_with(['.', '!', '?']) { "" } else { "." };
-    said.map(|s| format!(" It said: \u{201c}{s}{}\u{201d}", stop(s))).unwrap_or_default()
+    said.map(|s| format!(" It said: \u{201c}{}\u{201d}", ended(s))).unwrap_or_default()
 }
 
 pub fn hold_started(conn: &Conn, hold: &Hold, now: &Now) -> String {
-    let sentence = hold_sentence(conn, hold, now);
-    format!("{sentence} Length from: {}.{}", hold.source, quoted(hold.said.as_deref()))
+    let sentence = hold_sentence(conn, hold, now, Telling::Kept);
+    format!("{sentence} That long because of {}{}", ended(&hold.source), quoted(hold.said.as_deref()))
 }
 
 /// Why a credential is held and until when. What the provider said stands beside it, in a field of its own.
-pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now) -> String {
+pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> String {
     let provider = &conn.spec.provider;
-    let until = time_ahead(hold.until, now);
+    let until = time_ahead(hold.until, now, telling);
     let since = clock_time(hold.since.wall, now.wall());
     if let Some(endpoint) = hold.scope.endpoint() {
         let why = in_words(hold.reason);
@@ -104,15 +128,15 @@ const fn in_words(reason: HoldReason) -> &'static str {
 }
 
 /// Why a caller was stopped, in words.
-pub fn why(stopped: &Stopped, now: &Now) -> String {
+pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
     match stopped {
         Stopped::Refused(Refusal::NotUntil { at, limit }) => {
-            format!("limit \"{limit}\" has nothing left until {}", time_ahead(*at, now))
+            format!("limit \"{limit}\" has nothing left until {}", time_ahead(*at, now, telling))
         }
         Stopped::Refused(Refusal::Held(hold)) => {
             let said = hold.said.as_ref().map(|s| format!("; the provider said: {s}")).unwrap_or_default();
             let held = hold.scope.endpoint().map_or_else(|| "the credential".to_owned(), |e| e.to_string());
-            format!("{held} is held until {}{said}", time_ahead(hold.until, now))
+            format!("{held} is held until {}{said}", time_ahead(hold.until, now, telling))
         }
         Stopped::Refused(Refusal::Probing { .. }) => {
             "the hold has just ended, and one request is finding out whether the provider agrees".to_owned()
@@ -146,11 +170,12 @@ pub fn hold_ended(conn: &Conn, hold: &Hold, now: &Now) -> String {
 }
 
 pub fn breaker_opened(conn: &Conn, until: Steady, now: &Now) -> String {
-    format!("{} keeps failing; tried again at {} with one request", conn.spec.provider, time_ahead(until, now))
+    let until = time_ahead(until, now, Telling::Kept);
+    format!("{} keeps failing; tried again at {until} with one request", conn.spec.provider)
 }
 
 pub fn troubled(conn: &Conn, trouble: &Trouble) -> String {
-    format!("{}: {}.{}", conn.spec.provider, trouble.reason, quoted(trouble.said.as_deref()))
+    format!("{}: {}{}", conn.spec.provider, ended(&trouble.reason), quoted(trouble.said.as_deref()))
 }
 
 /// `2 appeared, 1 changed: Front lawn idle -> running`.
@@ -188,10 +213,17 @@ pub struct Standing<'a> {
     pub breaker_until: Option<Steady>,
     pub next_free: Option<Steady>,
     pub disabled_by: Option<(String, Wall)>,
+    /// Of the target that speaks for the connection: its last attempt was not good.
+    pub trouble: Option<(&'a TargetName, &'a Trouble)>,
+    /// Why nothing that comes in can be written, if so.
+    pub store: Option<&'a str>,
 }
 
 pub fn connection_sentence(s: &Standing, now: &Now) -> String {
-    let sentence = state_sentence(s, now);
+    let mut sentence = state_sentence(s, now);
+    if let Some(why) = s.store {
+        sentence = format!("{sentence} {}", unwritten(why));
+    }
     match &s.recovery {
         Some(recovery)
             if matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never) =>
@@ -204,7 +236,9 @@ pub fn connection_sentence(s: &Standing, now: &Now) -> String {
 
 fn state_sentence(s: &Standing, now: &Now) -> String {
     let provider = &s.conn.spec.provider;
-    let next = s.next_poll.map_or_else(|| "when polling is on".to_owned(), |at| time_ahead(at, now));
+    let next = s.next_poll.map_or_else(|| "when polling is on".to_owned(), |at| when(at, now));
+    let trouble = s.trouble.map(|(target, t)| format!("{target} is not {}", renewed_since(t, now, Said::Quoted)));
+    let failing = trouble.as_ref().map(|t| format!(" {t}")).unwrap_or_default();
     match s.state {
         State::ClockUntrusted => format!(
             "This machine's clock says {}, which is behind the newest entry of the file. Set the clock; \
@@ -218,41 +252,81 @@ fn state_sentence(s: &Standing, now: &Now) -> String {
             None => "Polling is switched off in the configuration; nothing is requested.".to_owned(),
         },
         State::CredentialRejected | State::Held => {
-            s.hold.map_or_else(|| "Held.".to_owned(), |h| hold_sentence(s.conn, h, now))
+            s.hold.map_or_else(|| "Held.".to_owned(), |h| hold_sentence(s.conn, h, now, Telling::Anew))
         }
         State::Exhausted => match (s.hold, s.next_free) {
-            (Some(hold), _) => hold_sentence(s.conn, hold, now),
-            (None, Some(at)) => format!("The budget is used up. New values from {}.", time_ahead(at, now)),
+            (Some(hold), _) => hold_sentence(s.conn, hold, now, Telling::Anew),
+            (None, Some(at)) => {
+                format!("The budget is used up. New values from {}.", time_ahead(at, now, Telling::Anew))
+            }
             (None, None) => "The budget leaves the poller nothing.".to_owned(),
         },
         State::BreakerOpen => format!(
-            "{provider} keeps failing. Tried again at {} with one request.",
-            s.breaker_until.map_or_else(|| "once it is due".to_owned(), |at| time_ahead(at, now))
+            "{provider} keeps failing.{failing} Tried again {} with one request.",
+            s.breaker_until.map_or_else(|| "once it is due,".to_owned(), |at| when(at, now))
         ),
-        State::Expired => format!("The values are too old to use. Next poll at {next}."),
-        State::Stale => format!("The values are older than they should be. Next poll at {next}."),
-        State::Ageing => format!("The values are due to be renewed. Next poll at {next}."),
-        State::Fresh => format!("Everything is as it should be. Next poll at {next}."),
-        State::Never => format!("Not polled yet. First request at {next}."),
+        State::Expired => format!("The values are too old to use.{failing} Next poll {next}."),
+        State::Stale => format!("The values are older than they should be.{failing} Next poll {next}."),
+        State::Ageing => match trouble {
+            Some(trouble) => format!("{trouble} Next poll {next}."),
+            None => format!("The values are due to be renewed. Next poll {next}."),
+        },
+        State::Fresh => format!("Everything is as it should be. Next poll {next}."),
+        State::Never => match s.trouble {
+            Some((_, t)) => format!("{} Next poll {next}.", no_answer_yet(t, Said::Quoted)),
+            None => format!("Not polled yet. First request {next}."),
+        },
+    }
+}
+
+/// `renewed since 07:55:03: unexpected answer (500). It said: ...`
+fn renewed_since(t: &Trouble, now: &Now, said: Said) -> String {
+    let since = clock_time(t.since.wall, now.wall());
+    format!("renewed since {since}: {}{}", ended(&t.reason), said.of(t))
+}
+
+fn no_answer_yet(t: &Trouble, said: Said) -> String {
+    format!("No good answer yet: {}{}", ended(&t.reason), said.of(t))
+}
+
+/// Where the provider's words are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    Quoted,
+    Beside,
+}
+
+impl Said {
+    fn of(self, trouble: &Trouble) -> String {
+        quoted(trouble.said.as_deref().filter(|_| self == Said::Quoted))
+    }
+}
+
+/// The store's own words, as a sentence.
+fn unwritten(why: &str) -> String {
+    format!("New answers cannot be kept: {}", ended(why))
+}
+
+/// Why a target is not renewed, without its age; empty where there is nothing to say. What the provider said is quoted in it, or
+/// stands beside it.
+pub fn target_reason(state: &TargetState, standing: &Standing, now: &Now, said: Said) -> String {
+    let sentence = match (&state.trouble, state.as_of, standing.state) {
+        (Some(t), None, _) => no_answer_yet(t, said),
+        (Some(t), Some(_), _) => format!("Not {}", renewed_since(t, now, said)),
+        (None, Some(_), State::Fresh) => return String::new(),
+        (None, ..) => return connection_sentence(standing, now),
+    };
+    match standing.store {
+        Some(why) => format!("{sentence} {}", unwritten(why)),
+        None => sentence,
     }
 }
 
 /// The sentence of a target: its age first, then why it is not renewed.
-pub fn target_sentence(state: &TargetState, age: Option<Span>, connection: &str, word: State, now: &Now) -> String {
-    let Some((as_of, age)) = state.as_of.zip(age) else {
-        return match &state.trouble {
-            Some(t) => format!("No good answer yet: {}.", t.reason),
-            None => connection.to_owned(),
-        };
-    };
+pub fn target_sentence(state: &TargetState, age: Option<Span>, reason: &str, now: &Now) -> String {
+    let Some((as_of, age)) = state.as_of.zip(age) else { return reason.to_owned() };
     let seen = format!("Values of {}, {age} old.", clock_time(as_of.wall, now.wall()));
-    match (&state.trouble, word) {
-        (None, State::Fresh) => seen,
-        (None, _) => format!("{seen} {connection}"),
-        (Some(t), _) => {
-            format!("{seen} Not renewed since {}: {}.", clock_time(t.since.wall, now.wall()), t.reason)
-        }
-    }
+    format!("{seen} {reason}").trim_end().to_owned()
 }
 
 /// One log line for each answer: what happened, in words (I4).
@@ -264,5 +338,41 @@ pub fn log_outcome(conn: &Conn, target: &Target, verdict: &Verdict, status: Opti
         tracing::debug!(%connection, %target, outcome = verdict.outcome.word(), "answered");
     } else {
         tracing::warn!(%connection, %target, outcome = verdict.outcome.word(), rule = verdict.rule, said, "{words}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::ClockTrust;
+
+    fn now() -> Now {
+        Now { steady: Steady(60_000), era: 1, trust: ClockTrust::Trusted, offsets: vec![1_796_007_373_000] }
+    }
+
+    #[test]
+    fn what_is_kept_names_the_instant_alone() {
+        let at = now().steady + Span::from_secs(5);
+        let clock = clock_time(now().wall_of(at), now().wall());
+        assert_eq!(time_ahead(at, &now(), Telling::Kept), clock);
+        assert_eq!(time_ahead(at, &now(), Telling::Anew), format!("{clock} (in 5 s)"));
+        assert_eq!(when(at, &now()), format!("at {clock} (in 5 s)"));
+        assert_eq!(when(now().steady, &now()), "now", "and never \"at now\"");
+        let stopped = Stopped::Refused(Refusal::NotUntil { at, limit: "day".into() });
+        assert!(!why(&stopped, &now(), Telling::Kept).contains("(in "));
+    }
+
+    #[test]
+    fn a_sentence_ends_once() {
+        for (text, expected) in [
+            ("refused", "refused."),
+            ("refused.", "refused."),
+            ("(os error 111)", "(os error 111)."),
+            ("it refused (\u{201c}No.\u{201d})", "it refused (\u{201c}No.\u{201d})"),
+            ("Wait!", "Wait!"),
+        ] {
+            assert_eq!(ended(text), expected);
+        }
+        assert_eq!(reason(Outcome::Unreachable, None, "connection refused."), "unreachable: connection refused");
     }
 }

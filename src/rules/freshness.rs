@@ -19,6 +19,9 @@ pub struct Facts {
     pub breaker_open: bool,
     /// `None`: never answered.
     pub age: Option<Span>,
+    /// The last attempt brought no good answer, or its answer could not be written: it is due to be renewed, however young.
+    pub failing: bool,
+    /// As planned. A backoff makes polls rarer and no answer fresh for longer.
     pub interval: Span,
     pub fresh_for: Span,
     pub expires_after: Option<Span>,
@@ -60,7 +63,7 @@ fn by_age(facts: &Facts) -> State {
     if age > facts.fresh_for {
         return State::Stale;
     }
-    if age > due_age(facts.interval) { State::Ageing } else { State::Fresh }
+    if facts.failing || age > due_age(facts.interval) { State::Ageing } else { State::Fresh }
 }
 
 /// The age at which a renewal is overdue: the interval and a grace for the request itself, a tenth of it but at least 2 s.
@@ -93,6 +96,7 @@ mod tests {
             exhausted: false,
             breaker_open: false,
             age: Some(Span::from_secs(10)),
+            failing: false,
             interval: Span::from_secs(75),
             fresh_for: Span::from_secs(90),
             expires_after: Some(Span::from_secs(600)),
@@ -111,7 +115,7 @@ mod tests {
             State::BreakerOpen => f.breaker_open,
             State::Expired => age.is_some_and(|a| a > 600_000) && f.expires_after.is_some(),
             State::Stale => age.is_some_and(|a| a > 90_000),
-            State::Ageing => age.is_some_and(|a| a > 82_500),
+            State::Ageing => age.is_some_and(|a| a > 82_500 || f.failing),
             State::Fresh => age.is_some(),
             State::Never => true,
         };
@@ -122,7 +126,7 @@ mod tests {
     fn the_first_true_word_wins_over_every_combination_of_facts() {
         let ages = [None, Some(10_000), Some(82_501), Some(90_001), Some(600_001)];
         let mut met = std::collections::BTreeSet::new();
-        for bits in 0..64u32 {
+        for bits in 0..128u32 {
             for hold in HOLDS {
                 for age in ages {
                     let bit = |n: u32| bits & (1 << n) != 0;
@@ -135,6 +139,7 @@ mod tests {
                         age: age.map(Span),
                         expires_after: bit(4).then_some(Span::from_secs(600)),
                         endpoint_held: bit(5),
+                        failing: bit(6),
                         ..facts()
                     };
                     assert_eq!(Some(&state(&f)), all_that_are_true(&f).first(), "{f:?}");
@@ -159,6 +164,13 @@ mod tests {
         for (ms, word) in table {
             assert_eq!(state(&Facts { age: Some(Span(ms)), ..facts() }), word, "{ms} ms");
         }
+    }
+
+    #[test]
+    fn what_could_not_be_renewed_is_due_and_gets_no_older_for_that() {
+        let failing = Facts { failing: true, ..facts() };
+        let at = |ms| state(&Facts { age: Some(Span(ms)), ..failing });
+        assert_eq!([at(0), at(90_000), at(90_001)], [State::Ageing, State::Ageing, State::Stale]);
     }
 
     #[test]

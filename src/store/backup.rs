@@ -26,6 +26,22 @@ const COPY_BYTES: usize = 4 << 20;
 /// which a busy file may have more than of any others. What is durable at this moment is in it.
 pub(super) fn backup(core: &Core, destination: &Path) -> Result<String, StoreError> {
     let name = destination.display().to_string();
+    copied(core, destination, &name).map_err(|e| without_room(e, &name))
+}
+
+/// It is the copy that has no room: nothing else waits for it.
+fn without_room(error: StoreError, name: &str) -> StoreError {
+    match error {
+        StoreError::Full(_) => StoreError::Full(format!(
+            "there is no room for {name}: free some space there, or name a place with more of it. No copy was kept, and \
+             the file it was made from is as it was"
+        )),
+        other => other,
+    }
+}
+
+fn copied(core: &Core, destination: &Path, name: &str) -> Result<String, StoreError> {
+    let name = name.to_owned();
     if destination.symlink_metadata().is_ok() {
         return Err(StoreError::Io(format!(
             "{name} is there already and was left as it is: name a new file, or move that one away"
@@ -103,7 +119,8 @@ pub fn verify(path: &Path) -> Result<String, StoreError> {
     let copy = format!("larder-verify-{}-{}.redb", std::process::id(), COPIES.fetch_add(1, Ordering::Relaxed));
     let copy = Scratch(std::env::temp_dir().join(copy));
     let room = |e: io::Error| {
-        let why = sentences::explain_io(&copy.0.display().to_string(), Doing::Writing, &e);
+        let place = copy.0.display().to_string();
+        let why = without_room(sentences::explain_io(&place, Doing::Writing, &e), &place);
         StoreError::Io(format!(
             "{name} was not checked, the temporary copy failed (TMPDIR names another folder): {why}"
         ))

@@ -60,7 +60,7 @@ pub fn entity_tag(target: &TargetView) -> String {
 /// RFC 9211: always a hit (readers never wait for the provider); a negative ttl is how long it has been stale.
 pub fn cache_status(target: &TargetView) -> String {
     let Some(age) = target.age_seconds else { return format!("larder; detail={}", target.state.word()) };
-    let ttl = i128::from(target.fresh_for_seconds) - i128::from(age);
+    let ttl = i128::from(target.fresh_for_seconds.0.as_secs()) - i128::from(age);
     if target.fresh {
         format!("larder; hit; ttl={ttl}")
     } else {

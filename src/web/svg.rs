@@ -117,6 +117,7 @@ pub fn total(slice: &BTreeMap<&'static str, u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::view::Seconds;
 
     fn budget(requests: u64, used: u64, kept: u64) -> BudgetView {
         BudgetView {
@@ -125,7 +126,7 @@ mod tests {
             kind: "rolling",
             requests,
             declared: requests,
-            window_seconds: Some(300),
+            window_seconds: Some(Seconds::whole(300)),
             used,
             foreign: 0,
             remaining: requests.saturating_sub(used),

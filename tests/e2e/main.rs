@@ -10,6 +10,7 @@ mod events;
 mod file;
 mod findings;
 mod health;
+mod honesty;
 mod judge_nginx;
 mod judge_prometheus;
 mod learning;

@@ -76,6 +76,7 @@ fn stand(kept: &TargetState, spec: &TargetSpec, enabled: bool, interval: Span, n
         exhausted: false,
         breaker_open: false,
         age,
+        failing: kept.trouble.is_some(),
         interval,
         fresh_for: spec.fresh_for.unwrap_or(Span(interval.as_millis().saturating_mul(2))),
         expires_after: spec.expires_after,

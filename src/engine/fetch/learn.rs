@@ -231,8 +231,10 @@ pub async fn settle(
     *state = after.state;
     drop(state);
     target.learn_cost(exchanged.cost);
+    // Who was told that it changed knows that it was seen.
+    let is_told = events.iter().any(|e| e.body.kind == EventKind::TargetChanged);
     core.publish(events);
-    if outcome.is_good() && is_new_age {
+    if outcome.is_good() && is_new_age && !is_told {
         core.hint_seen(&target.key, reply.arrived_at);
     }
     words::log_outcome(conn, target, &after.verdict, after.status, &reply.detail);

@@ -2,10 +2,12 @@
 
 use crate::domain::connection::{Hold, HoldReason, HoldScope};
 use crate::domain::limit::{Kind, Limit};
-use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::outcome::{Outcome, Verdict, WaitHint};
 use crate::domain::spec::WaitSpec;
 use crate::domain::time::{Now, Span, Stamp, Steady};
+
 use crate::rules::budget::Usage;
+use std::cmp::Ordering;
 
 /// First hold after a rejected credential; doubles with every further rejection. Not for ever: providers in trouble reject good
 /// credentials, and one request a day costs little.
@@ -42,15 +44,18 @@ pub fn hold_for(refused: &Refused<'_>, now: &Now) -> Option<Hold> {
     let strikes = counted.map_or(0, |h| h.strikes) + u32::from(again.is_some() || counted.is_none());
     let (length, reason, source) = match (reason, &verdict.wait, spent_long_window(usage)) {
         (HoldReason::RateLimited, None, Some((until, limit))) => {
-            let source = format!("reset of limit \"{limit}\", which is spent");
+            let source = format!("the reset of limit \"{limit}\", which is spent");
             (until.since(now.steady), HoldReason::Exhausted, source)
         }
         (HoldReason::Unpaid, hint, _) => {
-            let hinted = hint.as_ref().filter(|h| h.wait >= UNPAID).map(|h| (clamp(h.wait, waits), h.source.clone()));
+            let hinted = hint.as_ref().filter(|h| h.wait >= UNPAID).map(|h| clamp(h, waits));
             let (base, source) = hinted.unwrap_or_else(|| unhinted(reason, usage, waits));
             (grown(base, strikes), reason, source)
         }
-        (_, Some(hint), _) => (clamp(hint.wait, waits), reason, hint.source.clone()),
+        (_, Some(hint), _) => {
+            let (length, source) = clamp(hint, waits);
+            (length, reason, source)
+        }
         (_, None, _) => {
             let (base, source) = unhinted(reason, usage, waits);
             (grown(base, strikes), reason, source)
@@ -58,7 +63,11 @@ pub fn hold_for(refused: &Refused<'_>, now: &Now) -> Option<Hold> {
     };
     // Refused again after the announced time: the announcement is not the whole truth.
     let before = again.filter(|h| h.reason == reason).map(|h| h.until.since(h.since.steady));
-    let length = length.max(waits.floor).max(before.map_or(Span::ZERO, |before| grown(before, 2)));
+    let (length, source) = match before.map(|before| grown(before, 2)).filter(|twice| *twice > length.max(waits.floor))
+    {
+        Some(twice) => (twice, format!("a refusal right after the last hold, so twice as long; {source}")),
+        None => (length.max(waits.floor), source),
+    };
     // Law 8: no refusal brings the end of a hold forward.
     let until = (now.steady + length).max(last.map_or(Steady(0), |h| h.until));
     let (scope, rule, said) = (refused.scope.clone(), verdict.rule.clone(), verdict.said.clone());
@@ -77,8 +86,16 @@ fn reason(verdict: &Verdict) -> Option<HoldReason> {
     }
 }
 
-fn clamp(wait: Span, waits: &WaitSpec) -> Span {
-    wait.clamp(waits.floor, waits.ceiling.max(waits.floor))
+/// A wait within its bounds, and what its length then comes from.
+fn clamp(hint: &WaitHint, waits: &WaitSpec) -> (Span, String) {
+    let (wait, source) = (hint.wait, &hint.source);
+    let length = wait.clamp(waits.floor, waits.ceiling.max(waits.floor));
+    let source = match length.cmp(&wait) {
+        Ordering::Equal => source.clone(),
+        Ordering::Greater => format!("the floor of {length}; {source} said {wait}"),
+        Ordering::Less => format!("the ceiling of {length}; {source} said {wait}"),
+    };
+    (length, source)
 }
 
 /// Doubles with each strike; what is already longer than the longest growth is left as it is.
@@ -91,17 +108,19 @@ fn grown(base: Span, strikes: u32) -> Span {
 fn unhinted(reason: HoldReason, usage: &[Usage], waits: &WaitSpec) -> (Span, String) {
     match reason {
         HoldReason::CredentialRejected => {
-            (REJECTED, "no wait given: a rejected credential is asked again rarely".into())
+            (REJECTED, "no wait given, and a rejected credential is asked again rarely".into())
         }
-        HoldReason::Unpaid => (UNPAID, "no wait given: an account without money or plan is asked again rarely".into()),
-        HoldReason::Gone => (GONE, "gone for good: asked again once a day".into()),
+        HoldReason::Unpaid => {
+            (UNPAID, "no wait given, and an account without money or plan is asked again rarely".into())
+        }
+        HoldReason::Gone => (GONE, "what is gone for good, asked again once a day".into()),
         HoldReason::RateLimited | HoldReason::Exhausted | HoldReason::Overloaded => {
             match short_window(usage.iter().map(|u| &u.limit)) {
                 // I5: the whole window.
                 Some((window, limit)) => {
-                    (window.max(waits.floor), format!("no wait given: window of limit \"{limit}\""))
+                    (window.max(waits.floor), format!("the window of limit \"{limit}\", as no wait was given"))
                 }
-                None => (waits.default, "no wait given: the default".into()),
+                None => (waits.default, "the default, as no wait was given".into()),
             }
         }
     }

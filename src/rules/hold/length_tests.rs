@@ -95,6 +95,7 @@ fn refused_again_after_the_announced_time_the_next_hold_is_longer() {
     };
     let second = again(&verdict(Outcome::Limited, Some(1)), &first, &later);
     assert_eq!((second.until.since(later.steady), second.strikes), (Span::from_secs(186), 2));
+    assert!(second.source.starts_with("a refusal right after the last hold, so twice as long"), "{}", second.source);
     // A second strike on the way back counts as well.
     let easing = Hold { ramp: Some(Ramp { since: later.stamp(), steps: 1 }), ..first };
     assert_eq!(again(&limited, &easing, &later).until.since(later.steady), Span::from_secs(186));
@@ -132,5 +133,22 @@ proptest! {
             prop_assert!(next.until <= now().steady + WaitSpec::default().ceiling);
             last = Some(next);
         }
+    }
+}
+
+/// A length that is not the provider's is not said to be.
+#[test]
+fn the_source_of_a_length_is_what_made_it() {
+    let waits = WaitSpec { floor: Span::from_secs(10), ceiling: Span::from_secs(3600), ..WaitSpec::default() };
+    for (wait_s, length_s, source) in [
+        (1, 10, "the floor of 10 s; Retry-After said 1 s"),
+        (60, 60, "Retry-After"),
+        (86_400, 3600, "the ceiling of 1 h; Retry-After said 1 d"),
+    ] {
+        let verdict = verdict(Outcome::Limited, Some(wait_s));
+        let (scope, reserved_at) = (HoldScope::Credential, now().stamp());
+        let refused = Refused { verdict: &verdict, scope, reserved_at, usage: &[], last: None, waits: &waits };
+        let hold = hold_for(&refused, &now()).unwrap();
+        assert_eq!((hold.until.since(now().steady).as_secs(), hold.source.as_str()), (length_s, source));
     }
 }

@@ -185,9 +185,9 @@ fn hold(face: &Face, hold: &HoldView) -> Hold {
 fn poll(face: &Face, view: &ConnectionView) -> Poll {
     let poll = &view.poll;
     Poll {
-        interval: show::span(poll.interval_seconds),
+        interval: show::exact(poll.interval_seconds),
         effective: (poll.effective_interval_seconds != poll.interval_seconds)
-            .then(|| show::span(poll.effective_interval_seconds)),
+            .then(|| show::exact(poll.effective_interval_seconds)),
         last: face.maybe(poll.last_poll_at),
         next: face.maybe(poll.next_poll_at),
         per_day: show::count(view.forecast.requests_per_day),

@@ -201,7 +201,7 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
 /// `5 in any 5 min`, `300 a day`: the limit in words.
 fn rule(budget: &BudgetView) -> String {
     let requests = show::count(budget.requests);
-    let window = budget.window_seconds.map(show::span).unwrap_or_default();
+    let window = budget.window_seconds.map(show::exact).unwrap_or_default();
     let from = budget.period_begins.as_ref().map(|begins| format!(", from {begins}")).unwrap_or_default();
     match budget.kind {
         "daily" => format!("{requests} a day{from}"),

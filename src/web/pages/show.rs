@@ -3,7 +3,7 @@
 
 use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
-use crate::engine::view::{FieldShown, When};
+use crate::engine::view::{FieldShown, Seconds, When};
 use askama::Template;
 use askama::filters::HtmlSafe;
 use jiff::Timestamp;
@@ -140,7 +140,18 @@ pub fn relative(age_seconds: i64) -> String {
 
 /// `45 s`, `6 min`, `3 h 12 min`.
 pub fn span(seconds: u64) -> String {
-    Span::from_secs(seconds).to_string()
+    unbroken(&Span::from_secs(seconds).to_string())
+}
+
+/// A length that somebody chose: `7.5 s`, `75 s`, `5 min`.
+pub fn exact(length: Seconds) -> String {
+    unbroken(&length.0.exact())
+}
+
+/// No line ends between a number and its unit.
+fn unbroken(length: &str) -> String {
+    let words: Vec<&str> = length.split(' ').collect();
+    words.chunks(2).map(|pair| pair.join("\u{a0}")).collect::<Vec<_>>().join(" ")
 }
 
 /// `12 345`, with a narrow no-break space between thousands.
@@ -247,12 +258,12 @@ mod tests {
     fn times_read_in_the_zone_of_the_machine() {
         let face = face("2026-11-30T08:20:00Z", "Europe/Zurich");
         let m = face.moment(when("2026-11-30T06:14:10Z"));
-        assert_eq!((m.clock.as_str(), m.relative.as_str()), ("07:14", "2 h 5 min ago"));
+        assert_eq!((m.clock.as_str(), m.relative.as_str()), ("07:14", "2\u{a0}h 5\u{a0}min ago"));
         assert_eq!(m.iso, "2026-11-30T06:14:10Z");
         assert_eq!(face.clock(when("2026-11-29T23:30:00Z")), "00:30", "today there, though yesterday in UTC");
         assert_eq!(face.clock(when("2026-11-28T06:14:10Z")), "28 Nov, 07:14");
         assert_eq!(face.clock(when("2025-11-28T06:14:10Z")), "28 Nov 2025, 07:14");
-        assert_eq!(face.moment(when("2026-11-30T11:32:00Z")).relative, "in 3 h 12 min");
+        assert_eq!(face.moment(when("2026-11-30T11:32:00Z")).relative, "in 3\u{a0}h 12\u{a0}min");
     }
 
     #[test]

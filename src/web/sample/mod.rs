@@ -91,7 +91,7 @@ impl Sample {
             reason: "rate_limited",
             said: Some(said.to_owned()),
             rule: "lockout sentence".to_owned(),
-            source: "window of limit \"status\"".to_owned(),
+            source: "the window of limit \"status\", as no wait was given".to_owned(),
         });
         yard.findings = vec![foreign_spending()];
         yard.budget[1].foreign = 38;
@@ -107,8 +107,8 @@ impl Sample {
         sample.closed = vec![was_empty()];
         let controller = &mut sample.targets[0];
         controller.state = State::Held;
-        controller.sentence =
-            "Values are 6 min old. The provider refused the last request; the next one goes out at 09:24.".to_owned();
+        controller.reason = "The provider refused the last request; the next one goes out at 09:24.".to_owned();
+        controller.sentence = format!("Values are 6 min old. {}", controller.reason);
         controller.as_of = Some(ago(372));
         controller.age_seconds = Some(372);
         controller.fresh = false;

@@ -46,7 +46,7 @@ pub fn yard() -> ConnectionView {
                 kind: "rolling",
                 requests: 5,
                 declared: 5,
-                window_seconds: Some(300),
+                window_seconds: Some(Seconds::whole(300)),
                 used: 3,
                 foreign: 0,
                 remaining: 2,
@@ -62,7 +62,7 @@ pub fn yard() -> ConnectionView {
                 kind: "daily",
                 requests: 2000,
                 declared: 2000,
-                window_seconds: Some(86_400),
+                window_seconds: Some(Seconds::whole(86_400)),
                 used: 412,
                 foreign: 0,
                 remaining: 1588,
@@ -74,8 +74,8 @@ pub fn yard() -> ConnectionView {
             },
         ],
         poll: PollView {
-            interval_seconds: 75,
-            effective_interval_seconds: 75,
+            interval_seconds: Seconds::whole(75),
+            effective_interval_seconds: Seconds::whole(75),
             last_poll_at: Some(ago(41)),
             next_poll_at: Some(ago(-34)),
         },
@@ -107,7 +107,7 @@ pub fn cellar() -> ConnectionView {
             kind: "pace",
             requests: 60,
             declared: 60,
-            window_seconds: Some(3600),
+            window_seconds: Some(Seconds::whole(3600)),
             used: 0,
             foreign: 0,
             remaining: 60,
@@ -118,8 +118,8 @@ pub fn cellar() -> ConnectionView {
             used_by: BTreeMap::new(),
         }],
         poll: PollView {
-            interval_seconds: 300,
-            effective_interval_seconds: 300,
+            interval_seconds: Seconds::whole(300),
+            effective_interval_seconds: Seconds::whole(300),
             last_poll_at: None,
             next_poll_at: Some(ago(-300)),
         },
@@ -165,7 +165,7 @@ pub fn controller() -> TargetView {
         as_of: Some(ago(41)),
         age_seconds: Some(41),
         fresh: true,
-        fresh_for_seconds: 90,
+        fresh_for_seconds: Seconds::whole(90),
         stale: None,
         changed_at: Some(ago(370)),
         attempted_at: Some(ago(41)),
@@ -181,6 +181,7 @@ pub fn controller() -> TargetView {
             greenhouse,
         ],
         etag: "0011223344556677".to_owned(),
+        reason: String::new(),
     }
 }
 
@@ -193,7 +194,7 @@ pub fn up() -> TargetView {
         as_of: None,
         age_seconds: None,
         fresh: false,
-        fresh_for_seconds: 600,
+        fresh_for_seconds: Seconds::whole(600),
         changed_at: None,
         attempted_at: None,
         item_count: 0,
@@ -202,6 +203,7 @@ pub fn up() -> TargetView {
         refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![],
         etag: "0000000000000000".to_owned(),
+        reason: "Not polled yet: first request at 09:25.".to_owned(),
         ..controller()
     }
 }

@@ -86,14 +86,32 @@ impl TestApp {
 
     /// Starts without waiting.
     pub fn spawns(&mut self) {
+        let command = self.command();
+        self.spawns_by(command);
+    }
+
+    fn spawns_by(&mut self, mut command: Command) {
         assert!(self.running.is_none(), "it is running already");
-        let mut command = self.command();
         command.arg("serve").arg("--config").arg(self.config_path());
         self.running = Some(Process::start(&mut command, self.folder(), "serve"));
     }
 
+    /// None of its files may grow beyond this: what a file system says that has no room for more.
+    pub async fn boots_with_files_up_to(&mut self, bytes: u64) {
+        // The shell counts in blocks of 512 bytes. A write beyond is then an error, and no signal.
+        let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", bytes / 512);
+        let mut command = self.environed(Command::new("sh"));
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_larder")]);
+        self.spawns_by(command);
+        self.is_ready().await;
+    }
+
     pub async fn boots(&mut self) {
         self.spawns();
+        self.is_ready().await;
+    }
+
+    async fn is_ready(&mut self) {
         let end = std::time::Instant::now() + 2 * SOON;
         while !http::try_send(self.address, &Ask::get("/readyz")).await.is_ok_and(|r| r.status == 200) {
             if let Some(status) = self.running.as_mut().and_then(Process::ended) {
@@ -158,7 +176,10 @@ impl TestApp {
     // the command line
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_larder"));
+        self.environed(Command::new(env!("CARGO_BIN_EXE_larder")))
+    }
+
+    fn environed(&self, mut command: Command) -> Command {
         command.current_dir(self.folder()).env_clear().env("PATH", std::env::var("PATH").unwrap_or_default());
         command.env("HOME", self.folder()).env("NO_COLOR", "1").envs(&self.config.environment);
         command

@@ -1,0 +1,111 @@
+//! What is said while nothing new comes in: at once, on every surface, and in the words of whoever is the cause (law 5).
+
+use crate::support::*;
+use serde_json::Value;
+
+/// `fresh_for`: a line of the target, or none.
+fn every_second(provider: &FakeProvider, fresh_for: &str) -> Config {
+    let body = |c: Connection| {
+        let lines = c.body.lines().filter(|l| !l.starts_with("fresh_for"));
+        let named =
+            |l: &str| if l.starts_with("name = \"controller\"") { format!("{l}\n{fresh_for}") } else { l.to_owned() };
+        let text: Vec<String> = lines.map(named).collect();
+        c.body(&text.join("\n"))
+    };
+    Config::yard(&provider.base_url()).tuned(|c| body(c.no_limits().every("1s")))
+}
+
+fn text<'a>(view: &'a Value, pointer: &str) -> &'a str {
+    view.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_poll_is_said_at_once_and_makes_nothing_fresh_for_longer() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(every_second(&provider, "")).await;
+    app.has_polled("yard", "controller").await;
+    provider.is(Mode::Json(500, "{\"message\": \"the greenhouse burns\"}".to_owned()));
+    app.has_charge("yard", "overloaded").await;
+
+    let end = std::time::Instant::now() + secs(9);
+    while std::time::Instant::now() < end {
+        let target = app.target("yard", "controller").await;
+        let connection = app.connection("yard").await;
+        assert_eq!(target["fresh_for_seconds"], 2, "twice the planned interval, whatever the backoff: {target}");
+        assert_eq!(target["fresh"], false, "{target}");
+        assert_ne!(target["state"], "fresh", "{target}");
+        assert_ne!(connection["state"], "fresh", "{connection}");
+        for sentence in [text(&target, "/sentence"), text(&connection, "/sentence")] {
+            assert!(sentence.contains("(500)") && sentence.contains("the greenhouse burns"), "{sentence}");
+            assert!(!sentence.contains(".."), "{sentence}");
+        }
+        tokio::time::sleep(Duration::from_millis(400)).await;
+    }
+    let overview = app.get("/").await.expect(200).body;
+    assert!(overview.contains("(500)") && !overview.contains("is as it should be"), "{overview}");
+    let said = app.larder_here(&["status"]).await.expect(3);
+    assert!(!said.stdout.contains(" fresh ") && said.stdout.contains("(500)"), "{}", said.stdout);
+}
+
+/// A failed attempt at an answer that is still young: no row says `fresh`, and the exit code is the rows'.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_young_and_not_renewed_is_ageing_and_not_stale() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(every_second(&provider, "fresh_for = \"1h\"")).await;
+    app.has_polled("yard", "controller").await;
+    provider.is(Mode::ServerError);
+    let target = app.target_when("yard", "controller", "the failure is told", |t| !t["stale"].is_null()).await;
+    assert_eq!(
+        (&target["state"], &target["fresh_for_seconds"]),
+        (&Value::from("ageing"), &Value::from(3600)),
+        "{target}"
+    );
+    let said = app.larder_here(&["status"]).await.expect(0);
+    assert!(said.stdout.contains("ageing") && said.stdout.contains("not renewed since"), "{}", said.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_takes_no_more_is_named_on_every_surface() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::start(every_second(&provider, "")).await;
+    app.has_polled("yard", "controller").await;
+    assert!(app.stop().await.success());
+    let now = std::fs::metadata(app.data()).expect("the file").len();
+    app.boots_with_files_up_to(now).await;
+    // More than the room that is left in the file.
+    let zone = |n: usize| format!("{{\"relay_id\": {n}, \"name\": \"{}\", \"time\": 60, \"run\": 0}}", "x".repeat(200));
+    let relays: Vec<String> = (0..20_000).map(zone).collect();
+    provider.is(Mode::Json(200, format!("{{\"relays\": [{}]}}", relays.join(","))));
+
+    let names_it = |s: &str| s.contains("largest size") && s.contains("larder.redb");
+    let target =
+        app.target_when("yard", "controller", "the store is named", |t| names_it(text(t, "/stale/reason"))).await;
+    assert_ne!(target["state"], "fresh", "{target}");
+    assert_eq!(target["fresh"], false, "{target}");
+    assert!(names_it(text(&target, "/sentence")), "{target}");
+    let connection = app.connection("yard").await;
+    assert!(names_it(text(&connection, "/sentence")), "{connection}");
+    for page in ["/", "/c/yard", "/c/yard/t/controller"] {
+        assert!(names_it(&app.get(page).await.expect(200).body), "{page} does not say why nothing is newer");
+    }
+    let said = app.larder_here(&["status"]).await;
+    assert!(names_it(&said.stdout), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_told_of_a_change_is_not_told_that_nothing_changed() {
+    let provider = FakeProvider::unlimited().await;
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet().min_age("1s"));
+    let app = TestApp::start(config).await;
+    app.has_polled("yard", "controller").await;
+    provider.renames(1, "Ada");
+    let mut events = app.events(None).await;
+    eventually("the answer is old enough", SOON, || async {
+        let reply = app.operator().refreshes("yard", "controller").await;
+        (reply.status == 200).then_some(())
+    })
+    .await;
+    let changed = events.until("target_changed", SOON).await;
+    let next = events.next(secs(1)).await;
+    assert!(next.as_ref().is_none_or(|e| e.kind != "target_seen"), "{changed:?} and then {next:?}");
+}
