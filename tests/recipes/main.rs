@@ -7,10 +7,11 @@ mod fixture;
 mod planted;
 
 use fixture::Fixture;
-use larder::config::{Recipe, Recipes, recipe_alone};
+use larder::config::{Environment, Recipe, Recipes, parse, recipe_alone};
 use larder::domain::spec::{ConnectionSpec, Interval};
 use larder::rules::plan::{Demand, plan};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The recipes of this binary with what they say, by name.
 fn all() -> Vec<(Recipe, ConnectionSpec)> {
@@ -77,4 +78,22 @@ fn every_recipe_can_keep_up_its_own_interval() {
 fn there_are_recipes_for_thirty_providers_and_more() {
     let providers: BTreeSet<String> = all().into_iter().map(|(_, spec)| spec.provider).collect();
     assert!(providers.len() >= 30, "{}: {providers:?}", providers.len());
+}
+
+/// The lines that a recipe's own head shows to people make a connection, word by word.
+#[test]
+fn every_recipe_shows_a_connection_that_is_sound() {
+    let recipes = Recipes::embedded();
+    for (recipe, spec) in all() {
+        let shown: Vec<&str> = recipe.text.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+        let environment = Environment::new([]);
+        let settings =
+            parse(&shown.join("\n"), Path::new("larder.toml"), &environment, &recipes).unwrap_or_else(|errors| {
+                let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                panic!("{}: the connection that it shows:\n{}", recipe.name, told.join("\n"))
+            });
+        let shown = &settings.connections[0];
+        assert_eq!(shown.recipe.as_deref(), Some(recipe.name.as_str()));
+        assert!(!shown.targets.is_empty() || spec.targets.is_empty(), "{}: what it shows asks nothing", recipe.name);
+    }
 }
