@@ -285,7 +285,7 @@ fn commit(
     events: Vec<NewEvent>,
     findings: Vec<FindingChange>,
 ) -> Commit {
-    let hold = (!changes.is_empty()).then(|| (conn.credential, changes));
+    let hold = (!changes.is_empty()).then_some((conn.credential, changes));
     Commit { resolve, hold, writes: Vec::new(), events, findings, learned: Vec::new(), lane: Lane::Durable }
 }
 
