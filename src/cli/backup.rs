@@ -30,6 +30,6 @@ pub async fn run(server: &ServerSpec, destination: &Path) -> Outcome {
 
 async fn copy(data: &Path, destination: &Path) -> Result<String, Failure> {
     let file = Offline::open(data)?;
-    let copied = file.store.backup(destination).await.map_err(Failure::failed);
+    let copied = file.store.backup(destination, file.mark.clone()).await.map_err(Failure::failed);
     file.close(copied)
 }

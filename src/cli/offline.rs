@@ -1,7 +1,7 @@
 //! The data file without a running appliance. The file's lock is what keeps two from writing. Never creates a file.
 
 use super::ending::Failure;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, ClockMark, SystemClock};
 use crate::domain::time::Now;
 use crate::store::{Opening, Options, Store, Writer};
 use std::path::Path;
@@ -13,6 +13,7 @@ const CACHE_BYTES: usize = 4 * 1024 * 1024;
 pub struct Offline {
     pub store: Store,
     pub now: Now,
+    pub mark: ClockMark,
 }
 
 impl Offline {
@@ -27,7 +28,8 @@ impl Offline {
         let options = Options { writer: Writer::Thread, cache_bytes: CACHE_BYTES };
         let (store, opening) = Store::open(data, options).map_err(Failure::failed)?;
         let Opening { mark, high_water, .. } = opening;
-        Ok(Offline { store, now: SystemClock::start(mark, high_water).now() })
+        let clock = SystemClock::start(mark, high_water);
+        Ok(Offline { store, now: clock.now(), mark: clock.mark() })
     }
 
     /// Closes the file cleanly, after whatever was done with it.

@@ -2,6 +2,7 @@
 //!
 //! * [`core`] what everybody shares, [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
+//! * [`restored`] the first start from a backup
 //! * [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
@@ -13,12 +14,13 @@ pub mod jobs;
 pub mod operate;
 pub mod poller;
 pub mod present;
+pub mod restored;
 pub mod spending;
 pub mod turns;
 pub mod view;
 pub mod words;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, ClockMark};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
@@ -63,6 +65,8 @@ pub struct Running {
     core: Arc<Core>,
     /// Schedules of connections that never polled.
     firsts: Vec<Write>,
+    /// Set at the first start from a backup.
+    copied: Option<ClockMark>,
 }
 
 impl Running {
@@ -70,7 +74,7 @@ impl Running {
     /// wishes that came in meanwhile are heard after it.
     pub async fn begin(&mut self) -> Result<(), String> {
         let core = &self.core;
-        announce(core, std::mem::take(&mut self.firsts)).await?;
+        announce(core, std::mem::take(&mut self.firsts), self.copied.take()).await?;
         settle_pending(core)?;
         fetch::token::begin(core).await.map_err(|e| e.to_string())?;
         jobs::recover(core).await?;
@@ -122,7 +126,7 @@ pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> 
     let notes = [notes(&parts.opening, &now), parts.notes].concat();
     let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door };
     let core = Arc::new(Core::new(seams, conns, notes));
-    let running = Running { core: core.clone(), firsts };
+    let running = Running { core: core.clone(), firsts, copied: parts.opening.copied };
     Ok((appliance::Appliance::new(core), running))
 }
 
@@ -237,6 +241,7 @@ fn budgets(parts: &Parts) -> Result<Budgets, String> {
 
 fn notes(opening: &Opening, now: &Now) -> Vec<String> {
     let mut notes: Vec<String> = opening.repaired.iter().cloned().collect();
+    notes.extend(opening.copied.as_ref().map(|copied| restored::note(copied, now)));
     if now.trust == ClockTrust::Untrusted {
         notes.push(
             "this machine's clock is behind the newest entry of the file; ages from before the restart may be greater \
@@ -247,7 +252,7 @@ fn notes(opening: &Opening, now: &Now) -> Vec<String> {
     notes
 }
 
-async fn announce(core: &Arc<Core>, mut writes: Vec<Write>) -> Result<(), String> {
+async fn announce(core: &Arc<Core>, mut writes: Vec<Write>, copied: Option<ClockMark>) -> Result<(), String> {
     let mut message = "started; nothing is requested before it is due".to_owned();
     for note in &core.notes {
         message.push_str("; ");
@@ -256,7 +261,11 @@ async fn announce(core: &Arc<Core>, mut writes: Vec<Write>) -> Result<(), String
     let event = NewEvent { kind: EventKind::Appliance, at: core.started, connection: None, target: None, message };
     writes.push(Write::Mark(core.clock.mark()));
     let findings = findings::orphans(core, &core.clock.now()).map_err(|e| e.to_string())?;
-    let events = core.commit(Commit { findings, ..commit(writes, vec![event]) }).await;
+    let commit = Commit { findings, ..commit(writes, vec![event]) };
+    let events = match copied {
+        Some(copied) => restored::take_over(core, &copied, commit).await,
+        None => core.commit(commit).await,
+    };
     core.publish(events.map_err(|e| e.to_string())?);
     Ok(())
 }

@@ -175,7 +175,7 @@ impl Appliance {
 
     /// Copies the file while it is in use; the copy is verified before it gets its name. Returns a sentence.
     pub async fn backup(&self, destination: &std::path::Path) -> Result<String, Denied> {
-        Ok(self.core.store.backup(destination).await?)
+        Ok(self.core.store.backup(destination, self.core.clock.mark()).await?)
     }
 
     /// Returns the token's text, shown once; only its digest is kept.

@@ -6,9 +6,12 @@ use super::core::Core;
 use super::files::{self, End, Lent, Scratch, Source};
 use super::open::{self, Check, How, Pages, Place};
 use super::read::Snapshot;
+use super::records;
 use super::sentences::{self, Doing};
 use super::survey::{self, Contents};
-use super::tables::Table;
+use super::tables::{Table, meta};
+use super::work::written;
+use crate::clock::ClockMark;
 use redb::backends::FileBackend;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 use std::fs::File;
@@ -24,7 +27,7 @@ const COPY_BYTES: usize = 4 << 20;
 
 /// Copies the rows of a running store into a new file: without the pages that are free, and those that its readers pin, of
 /// which a busy file may have more than of any others. What is durable at this moment is in it.
-pub(super) fn backup(core: &Core, destination: &Path) -> Result<String, StoreError> {
+pub(super) fn backup(core: &Core, destination: &Path, made: &ClockMark) -> Result<String, StoreError> {
     let name = destination.display().to_string();
     copied(core, destination, &name).map_err(|e| without_room(e, &name))
 }
@@ -58,7 +61,9 @@ fn copied(core: &Core, destination: &Path, name: &str) -> Result<String, StoreEr
     let db = open::start(&name, Lent::new(Arc::new(disk), End::Closes), CHECK_CACHE, Pages::Trusted)?;
     let moment = core.begin_read()?;
     open::guarded(core.name(), || {
-        Table::ALL.into_iter().try_for_each(|table| Copying { from: core.name(), to: &name }.table(table, &moment, &db))
+        let copying = Copying { from: core.name(), to: &name };
+        Table::ALL.into_iter().try_for_each(|table| copying.table(table, &moment, &db))?;
+        copying.mark(&db, made)
     })?;
     drop(moment);
     db.close().map_err(|e| sentences::explain(&name, Doing::Closing, e))?;
@@ -75,6 +80,21 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
+    /// The copy of a backup that nobody began to send from keeps the earlier moment.
+    fn mark(&self, db: &Database, made: &ClockMark) -> Result<(), StoreError> {
+        let record = written(Table::Meta, records::mark(made))?;
+        let mark = || -> Result<(), redb::Error> {
+            let txn = db.begin_write()?;
+            let mut meta = txn.open_table(Table::Meta.definition())?;
+            if meta.get(meta::COPIED)?.is_none() {
+                meta.insert(meta::COPIED, record.as_slice())?;
+            }
+            drop(meta);
+            Ok(txn.commit()?)
+        };
+        mark().map_err(|e| sentences::explain(self.to, Doing::Writing, e))
+    }
+
     /// In the order of the keys, so that the pages of the copy are full.
     fn table(&self, table: Table, moment: &ReadTransaction, db: &Database) -> Result<(), StoreError> {
         let reading = |e: redb::Error| sentences::explain(self.from, Doing::Reading, e);

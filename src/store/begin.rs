@@ -54,6 +54,7 @@ fn look(name: &str, found: &Found) -> Result<(Opening, Writing), StoreError> {
         created: found.created,
         repaired: found.repaired.clone(),
         mark: survey::mark(&snapshot)?,
+        copied: survey::copied(&snapshot)?,
         high_water: survey::high_water(&snapshot)?,
         installation: survey::installation(&snapshot)?,
     };

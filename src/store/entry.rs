@@ -38,7 +38,7 @@ pub(super) enum Entry {
 impl Entry {
     pub fn read(table: Table, key: &[u8], value: &[u8]) -> Result<Entry, Damaged> {
         Ok(match table {
-            Table::Meta if key == meta::MARK => Entry::Mark(records::mark_of(value)?),
+            Table::Meta if key == meta::MARK || key == meta::COPIED => Entry::Mark(records::mark_of(value)?),
             Table::Meta => Entry::Plain,
             Table::State => match tables::state_row(key) {
                 Some(StateRow::Connection) => Entry::Connection(records::connection_of(value)?),

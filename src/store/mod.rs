@@ -25,6 +25,7 @@ mod quiet;
 mod read;
 mod reads;
 mod records;
+mod restored;
 mod rows;
 mod sealed;
 mod sentences;
@@ -112,6 +113,8 @@ pub struct Opening {
     /// A sentence if the last run did not close the file and it was repaired.
     pub repaired: Option<String>,
     pub mark: Option<ClockMark>,
+    /// Set in a backup that no appliance has begun to send from: when it was made.
+    pub copied: Option<ClockMark>,
     /// The newest stamp in the file: the high-water mark of both timelines.
     pub high_water: Option<Stamp>,
     /// Key of the credential fingerprints and of the polling phases; random, made with the file.
@@ -236,6 +239,13 @@ impl Store {
         self.queue.submit(|reply| Work::Commit(prepared, reply)).await
     }
 
+    /// As [`Store::commit`], at the first start from a backup: `spent` is what was sent from elsewhere since it was made, and
+    /// from here on it is a backup no more.
+    pub async fn take_over(&self, spent: Vec<Charge>, commit: Commit) -> Result<Vec<Event>, StoreError> {
+        let prepared = Prepared::new(commit)?;
+        self.queue.submit(|reply| Work::TakeOver(spent, prepared, reply)).await
+    }
+
     /// Creates a job with the next number unless `idempotency_key` names one of its connection already: then that one is
     /// returned, `false`, and no event.
     pub async fn create_job(&self, job: Job, event: NewEvent) -> Result<(Job, bool, Vec<Event>), StoreError> {
@@ -284,17 +294,17 @@ impl Store {
     }
 
     /// Copies the file while it is in use, verifies the copy, gives it its name. Returns a sentence with size and as-of.
-    /// Never replaces a file that is there.
-    pub async fn backup(&self, destination: &Path) -> Result<String, StoreError> {
+    /// Never replaces a file that is there. The copy knows that it was made at `moment`: see [`Opening::copied`].
+    pub async fn backup(&self, destination: &Path, moment: ClockMark) -> Result<String, StoreError> {
         // What is lazy belongs into the backup; if the disk is full, the backup is still wanted.
         let _ = self.queue.submit(Work::Flush).await;
         let (core, destination) = (Arc::clone(self.core()), destination.to_owned());
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) if core.options().writer == Writer::Thread => {
-                let copying = runtime.spawn_blocking(move || backup::backup(&core, &destination)).await;
+                let copying = runtime.spawn_blocking(move || backup::backup(&core, &destination, &moment)).await;
                 copying.unwrap_or_else(|e| Err(StoreError::Io(format!("the backup did not end ({e})"))))
             }
-            _ => backup::backup(&core, &destination),
+            _ => backup::backup(&core, &destination, &moment),
         }
     }
 }

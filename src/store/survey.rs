@@ -21,6 +21,10 @@ pub(super) fn mark(snapshot: &Snapshot<'_>) -> Result<Option<ClockMark>, StoreEr
     snapshot.get(Table::Meta, meta::MARK, records::mark_of)
 }
 
+pub(super) fn copied(snapshot: &Snapshot<'_>) -> Result<Option<ClockMark>, StoreError> {
+    snapshot.get(Table::Meta, meta::COPIED, records::mark_of)
+}
+
 pub(super) fn installation(snapshot: &Snapshot<'_>) -> Result<[u8; 32], StoreError> {
     let key = snapshot.get(Table::Meta, meta::INSTALLATION, |bytes| {
         <[u8; 32]>::try_from(bytes).map_err(|_| Damaged::because("the key of the installation has another length"))

@@ -6,7 +6,7 @@
 //!
 //! | table         | key                                                   | value            | rows                          | written with                        |
 //! |---------------|-------------------------------------------------------|------------------|-------------------------------|-------------------------------------|
-//! | `meta`        | a word: `format` `installation` `mark` `written_by`    | see [`meta`]     | 4                             | open, `Write::Mark`                 |
+//! | `meta`        | a word: `format` `installation` `mark` `written_by` `copied` | see [`meta`] | 4, in a backup 5             | open, `Write::Mark`, `backup`       |
 //! | `state`       | organization, connection, `c`                         | connection state | connections                   | `Write::Connection`                 |
 //! |               | organization, connection, `t`, target                 | target state     | targets                       | `Write::Target`                     |
 //! | `charges`     | charge number                                         | charge           | requests of 40 days           | admit; overwritten when resolved    |
@@ -108,6 +108,8 @@ pub(super) mod meta {
     pub const INSTALLATION: &[u8] = b"installation";
     /// The clock mark, a record.
     pub const MARK: &[u8] = b"mark";
+    /// Only in a backup: the clock mark of the moment at which it was made.
+    pub const COPIED: &[u8] = b"copied";
     /// Which larder and which redb wrote last, text.
     pub const WRITTEN_BY: &[u8] = b"written_by";
 }

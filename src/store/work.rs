@@ -7,7 +7,7 @@ use super::sealed::Swap;
 use super::sentences;
 use super::tables::{self, Table};
 use super::{Admission, Commit, Lane, StoreError, TokenRecord, Write};
-use crate::domain::charge::Resolution;
+use crate::domain::charge::{Charge, Resolution};
 use crate::domain::connection::HoldChange;
 use crate::domain::event::{Event, NewEvent};
 use crate::domain::finding::FindingChange;
@@ -98,6 +98,7 @@ pub(super) enum Work {
     Job(Box<Job>, NewEvent, Reply<Created>),
     Token(Box<TokenRecord>, Reply<TokenRecord>),
     Swap(Swap, Reply<Option<u64>>),
+    TakeOver(Vec<Charge>, Prepared, Reply<Vec<Event>>),
     /// Write what is lazy now.
     Flush(Reply<()>),
     /// Time has passed.
@@ -115,6 +116,7 @@ impl Work {
             Work::Job(_, _, reply) => drop(reply.send(Err(error.clone()))),
             Work::Token(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::Swap(_, reply) => drop(reply.send(Err(error.clone()))),
+            Work::TakeOver(_, _, reply) => drop(reply.send(Err(error.clone()))),
             Work::Flush(reply) => drop(reply.send(Err(error.clone()))),
             Work::Tick | Work::Stop => {}
         }

@@ -183,6 +183,9 @@ impl Writing {
                 answer(self.create_token(*token), reply, acks, |token, reply| Ack::Token(Box::new(token), reply))
             }
             Work::Swap(swap, reply) => answer(self.swap(core, swap), reply, acks, Ack::Swap),
+            Work::TakeOver(spent, prepared, reply) => {
+                answer(self.take_over(core, spent, prepared), reply, acks, Ack::Events)
+            }
             Work::Flush(reply) => acks.push(Ack::Flush(reply)),
             Work::Tick => return self.tick(core),
             Work::Stop => {}
@@ -270,7 +273,7 @@ impl Writing {
     }
 
     /// The events, and the lane that was taken.
-    fn take_in(&mut self, core: &Core, prepared: Prepared) -> Result<(Vec<Event>, Lane), StoreError> {
+    pub(super) fn take_in(&mut self, core: &Core, prepared: Prepared) -> Result<(Vec<Event>, Lane), StoreError> {
         let Prepared { resolve, hold, mut rows, mut events, findings, learned, lane } = prepared;
         let mut resolve = resolve;
         if let Some((_, id, resolution)) = &resolve {

@@ -143,3 +143,57 @@ async fn a_taken_address_is_a_sentence() {
     assert!(app.log().contains(&app.address.to_string()), "names the address:\n{}", app.log());
     assert_eq!(provider.count(), 0, "an appliance that nobody can read does not spend");
 }
+
+/// Puts a backup in the place of the data file of an appliance that was killed.
+fn put_back(app: &TestApp, backup: &std::path::Path) {
+    std::fs::rename(app.data(), app.folder().join("after-the-backup.redb")).expect("the old file moves away");
+    std::fs::copy(backup, app.data()).expect("the backup takes its place");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_that_is_put_back_takes_as_sent_what_it_cannot_know() {
+    let provider = FakeProvider::limited(4, secs(10)).await;
+    let tuned = |c: Connection| c.no_limits().limit("status", 4, "10s", "").every("1h").timeout("1s");
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(tuned)).await;
+    let backup = app.folder().join("backup.redb");
+    let first = app.operator().runs_zone(1).await;
+    app.operator().sees_job(first, "done").await;
+    app.larder_here(&["backup", &backup.display().to_string()]).await.expect(0);
+    for zone in 2..=4 {
+        let job = app.operator().runs_zone(zone).await;
+        app.operator().sees_job(job, "done").await;
+    }
+    app.kill_9();
+    put_back(&app, &backup);
+    app.boots().await;
+    let notes = app.get("/readyz").await.json()["notes"].to_string();
+    assert!(notes.contains("is a backup that was made"), "it is said: {notes}");
+    for zone in 1..=4 {
+        app.operator().runs_zone(zone).await;
+    }
+    eventually("the commands are sent", 5 * SOON, || async { (provider.count_of(SET_ZONE) == 8).then_some(()) }).await;
+    provider.was_never_over();
+    app.restart().await;
+    let notes = app.get("/readyz").await.json()["notes"].to_string();
+    assert!(!notes.contains("backup"), "once: {notes}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_waited_in_a_backup_is_not_sent_again() {
+    let provider = FakeProvider::limited(1, secs(3)).await;
+    let tuned = |c: Connection| c.no_limits().limit("status", 1, "3s", "").every("1h").timeout("1s");
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(tuned)).await;
+    let backup = app.folder().join("backup.redb");
+    app.operator().runs_zone(1).await;
+    let waiting = app.operator().runs_zone(2).await;
+    app.larder_here(&["backup", &backup.display().to_string()]).await.expect(0);
+    assert_eq!(app.job(waiting).await["state"], "queued", "the backup was too late for this test");
+    app.operator().sees_job(waiting, "done").await;
+    app.kill_9();
+    put_back(&app, &backup);
+    app.boots().await;
+    let job = app.operator().sees_job(waiting, "unknown").await;
+    assert!(job["message"].as_str().is_some_and(|m| m.contains("restored backup")), "{job}");
+    stays("zone 2 is not run again", 2, secs(3), || provider.count_of(SET_ZONE)).await;
+    provider.was_never_over();
+}

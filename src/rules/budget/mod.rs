@@ -3,6 +3,7 @@
 //! * [`window`] says how long a charge counts under one limit.
 //! * [`slots`] counts charges by the moment they arrived, [`anchors`] by the window that a request opened; [`book`] is either.
 //! * `share` takes off what others spend and what the provider does not grant.
+//! * [`unseen`] says what can have been sent by an appliance whose books are not here.
 //! * [`ledger`] holds every limit and the hold of one credential, and answers `admit`.
 //!
 //! The rule behind all of it (law 1): the provider may count a request at any instant between its reservation here and the
@@ -14,6 +15,7 @@ pub mod book;
 pub mod ledger;
 mod share;
 pub mod slots;
+pub mod unseen;
 pub mod window;
 
 pub use ledger::Ledger;

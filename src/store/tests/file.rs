@@ -215,7 +215,7 @@ async fn a_backup_under_load_is_whole_and_current() {
     for round in 0..4 {
         let copy = folder.path().join(format!("backup-{round}.redb"));
         let before = store.charges(&yard(), None, 1).unwrap()[0].id;
-        let sentence = store.backup(&copy).await.unwrap();
+        let sentence = store.backup(&copy, ClockMark::default()).await.unwrap();
         assert!(sentence.contains("is a whole backup of") && sentence.contains("charges"), "{sentence}");
         assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
         let (restored, opening) = Store::open(&copy, THREAD).unwrap();
@@ -227,7 +227,7 @@ async fn a_backup_under_load_is_whole_and_current() {
     work.await.unwrap();
     store.commit(only(vec![Write::Target(controller(), seen_at(77))], Lane::Lazy)).await.unwrap();
     let copy = folder.path().join("last.redb");
-    store.backup(&copy).await.unwrap();
+    store.backup(&copy, ClockMark::default()).await.unwrap();
     let (restored, _) = Store::open(&copy, THREAD).unwrap();
     assert_eq!(restored.target(&controller()).unwrap(), Some(seen_at(77)), "lazy rows are in it");
     store.close().unwrap();
@@ -241,10 +241,10 @@ async fn a_backup_replaces_nothing() {
     let store = filled(&path);
     let there = folder.path().join("there");
     fs::write(&there, "mine").unwrap();
-    let error = store.backup(&there).await.unwrap_err();
+    let error = store.backup(&there, ClockMark::default()).await.unwrap_err();
     assert!(error.to_string().contains("is there already"), "{error}");
     assert_eq!(fs::read(&there).unwrap(), b"mine");
-    let error = store.backup(&folder.path().join("no/where")).await.unwrap_err();
+    let error = store.backup(&folder.path().join("no/where"), ClockMark::default()).await.unwrap_err();
     assert!(error.to_string().contains("does not exist"), "{error}");
     let again = Store::open(&path, THREAD);
     assert!(matches!(again, Err(StoreError::Locked(_))), "the lock outlives a backup");

@@ -68,7 +68,7 @@ async fn a_backup_of_a_busy_file_has_no_free_pages() {
     let copy = folder.path().join("backup.redb");
     let store = in_memory(THREAD);
     poll(&store, 300, true).await;
-    store.backup(&copy).await.unwrap();
+    store.backup(&copy, ClockMark::default()).await.unwrap();
     let (file, backup) = (store.file_bytes(), std::fs::metadata(&copy).unwrap().len());
     assert!(backup * 4 < file && backup < MIB, "a backup of {backup} bytes of a file of {file}");
     let (restored, _) = Store::open(&copy, THREAD).unwrap();

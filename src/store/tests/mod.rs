@@ -8,6 +8,7 @@ mod findings;
 mod growth;
 mod lanes;
 mod sealed;
+mod restored;
 mod shelf;
 
 use super::*;
