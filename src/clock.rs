@@ -50,7 +50,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Goes on from what is durable. In the same boot the dark time is measured. After a new boot it is what the wall clock says,
+    /// Goes on from what is durable. In the same boot the dark time is measured, where the wall clock does not say that it was
+    /// shorter. After a new boot it is what the wall clock says,
     /// if that is not behind the high-water mark; else the machine has at least been up for `boottime_ms`, and that is all that is
     /// known: budgets wait longer rather than shorter.
     pub fn resume(
@@ -67,17 +68,24 @@ impl Timeline {
         let newest = high_water.filter(|h| h.steady > mark.steady);
         let (last_steady, last_wall) = newest.map_or((mark.steady, mark.wall), |h| (h.steady, h.wall));
         let mut offsets: Vec<(i64, Steady)> = mark.offsets.clone();
-        if mark.boot_id == boot_id && boottime_ms >= mark.boottime_ms {
-            let steady = (mark.steady + Span(boottime_ms - mark.boottime_ms)).max(last_steady);
+        let same_boot = mark.boot_id == boot_id;
+        if same_boot && boottime_ms >= mark.boottime_ms {
+            let measured = (mark.steady + Span(boottime_ms - mark.boottime_ms)).max(last_steady);
             if offsets.is_empty() {
                 offsets.push((mark.wall.0 - signed(mark.steady), Steady::MAX));
             }
-            return Timeline::new(boot_id, steady, boottime_ms, mark.era, offsets, high_water);
+            let (steady, era) = match shorter(measured.since(last_steady), wall, last_wall) {
+                Some(dark) => (last_steady + dark, mark.era + 1),
+                None => (measured, mark.era),
+            };
+            return Timeline::new(boot_id, steady, boottime_ms, era, offsets, high_water);
         }
+        // The uptime is certain, but for a boot clock that went back inside one boot: that one is of another time namespace.
+        let uptime = if same_boot { Span::ZERO } else { Span(boottime_ms) };
         // A step that is still doubted, or an earlier darkness that was not measured, may be inside the difference of the wall
-        // clocks; charges from in between would free too early. The uptime is certain.
+        // clocks; charges from in between would free too early.
         let measured = offsets.len() <= 1 && wall >= last_wall;
-        let dark = if measured { wall.since(last_wall).max(Span(boottime_ms)) } else { Span(boottime_ms) };
+        let dark = if measured { wall.since(last_wall).max(uptime) } else { uptime };
         let steady = last_steady + dark;
         // The clock before the darkness may have been the right one: calendar limits hold under it as well.
         let now = offset(wall, steady);
@@ -145,6 +153,16 @@ impl Timeline {
             _ => ClockTrust::Trusted,
         }
     }
+}
+
+/// How long it was dark by the wall clock, where that is credible and less than the boot clock says: a process in another time
+/// namespace (a container that was put back to work) reads a boot clock that stands anywhere. Nobody can tell that from a wall
+/// clock that was set back meanwhile; of the two the shorter frees nothing too early. A wall clock behind what is durable is
+/// proven wrong and says nothing.
+fn shorter(measured: Span, wall: Wall, last_wall: Wall) -> Option<Span> {
+    let said = wall.since(last_wall);
+    let drift = STEP + measured.0 / 1024;
+    (wall >= last_wall && said.0.saturating_add(drift) < measured.0).then_some(said)
 }
 
 fn signed(at: Steady) -> i64 {
@@ -243,6 +261,34 @@ mod tests {
         assert_eq!((now.era, now.trust), (0, ClockTrust::Untrusted));
         assert_eq!(now.age_of(at.stamp()), Span(30_000));
         assert!(now.offsets.len() == 2);
+    }
+
+    #[test]
+    fn a_boot_clock_that_jumps_inside_one_boot_frees_nothing_too_early() {
+        const TEN_DAYS: u64 = 864_000_000;
+        let mut t = first();
+        let at = t.read(60_000, Wall(T0 + 10_000));
+        let mark = t.mark(60_000, Wall(T0 + 10_000));
+        let wall = Wall(T0 + 14_000);
+        let mut ahead = Timeline::resume(Some(mark), Some(at.stamp()), "boot-a", TEN_DAYS + 64_000, wall);
+        let now = ahead.read(TEN_DAYS + 64_000, wall);
+        assert_eq!((now.steady.since(at.steady), now.era, now.offsets.len()), (Span(4_000), 1, 1));
+        assert_eq!((now.age_of(at.stamp()), now.wall()), (Span(4_000), wall));
+        // And back to the clock of the machine.
+        let (mark, wall) = (ahead.mark(TEN_DAYS + 65_000, Wall(T0 + 15_000)), Wall(T0 + 17_000));
+        let mut back = Timeline::resume(Some(mark), Some(now.stamp()), "boot-a", 67_000, wall);
+        assert_eq!(back.read(67_000, wall).steady.since(at.steady), Span(7_000));
+    }
+
+    #[test]
+    fn drift_over_a_long_darkness_is_no_jump() {
+        let mut t = first();
+        let at = t.read(60_000, Wall(T0 + 10_000));
+        let mark = t.mark(60_000, Wall(T0 + 10_000));
+        let (boottime, wall) = (60_000 + 86_400_000, Wall(T0 + 10_000 + 86_360_000));
+        let mut again = Timeline::resume(Some(mark), Some(at.stamp()), "boot-a", boottime, wall);
+        let now = again.read(boottime, wall);
+        assert_eq!((now.steady.since(at.steady), now.era), (Span(86_400_000), 0));
     }
 
     #[test]
