@@ -33,7 +33,7 @@ pub struct Health {
     pub clock: ClockTrust,
     pub file_bytes: u64,
     pub started_at: When,
-    /// Sentences about the last start (repaired file, untrusted clock), empty if there is nothing to say.
+    /// Sentences about the store and the last start (a file that takes no writes or was repaired, an untrusted clock), empty if there is nothing to say.
     pub notes: Vec<String>,
 }
 
@@ -78,13 +78,14 @@ impl Appliance {
 
     pub fn health(&self) -> Health {
         let now = self.now();
+        let store = self.core.store.health().map_err(|e| e.to_string());
         Health {
-            store: self.core.store.health().map_err(|e| e.to_string()),
+            notes: store.as_ref().err().into_iter().chain(&self.core.notes).cloned().collect(),
+            store,
             poller_alive: self.core.begun.is_cancelled() && now.steady.since(self.core.last_beat()) < HEARTBEAT,
             clock: now.trust,
             file_bytes: self.core.store.file_bytes(),
             started_at: When(self.core.started.wall),
-            notes: self.core.notes.clone(),
         }
     }
 

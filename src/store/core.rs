@@ -8,6 +8,7 @@ use super::read::Snapshot;
 use super::rows::{Part, Rows};
 use super::sentences::{self, Doing};
 use super::tables::Table;
+use super::whereabouts::Whereabouts;
 use super::write::Writing;
 use super::{Options, StoreError};
 use redb::{Durability, ReadTransaction, ReadableDatabase, WriteTransaction};
@@ -40,6 +41,7 @@ struct Pins {
 
 pub(super) struct Core {
     place: Place,
+    whereabouts: Whereabouts,
     name: String,
     options: Options,
     live: RwLock<Option<Live>>,
@@ -58,6 +60,7 @@ impl Core {
     pub fn new(place: Place, options: Options, live: Live, writing: Writing) -> Core {
         let core = Core {
             name: place.to_string(),
+            whereabouts: Whereabouts::of(&place),
             place,
             options,
             live: RwLock::new(Some(live)),
@@ -95,7 +98,13 @@ impl Core {
         if self.is_closed() {
             return Err(StoreError::Closed);
         }
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)?;
+        self.is_at_its_place()
+    }
+
+    /// Asked before anything begins that the next start has to know.
+    pub fn is_at_its_place(&self) -> Result<(), StoreError> {
+        self.whereabouts.check(&self.place)
     }
 
     pub fn set_trouble(&self, trouble: Option<StoreError>) {
@@ -212,6 +221,7 @@ impl Core {
 
     /// Lets go of the file and opens it again: an error stays with a redb database for good.
     pub fn reopen(&self) -> Result<(), StoreError> {
+        self.is_at_its_place()?;
         self.pins().held.clear();
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         *live = None;

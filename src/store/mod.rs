@@ -34,6 +34,7 @@ mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod whereabouts;
 mod work;
 mod write;
 
@@ -284,7 +285,7 @@ impl Store {
 
     // the file
 
-    /// Sentence about the writer: `Err` once a write failed, until it works again.
+    /// Sentence about the writer: `Err` once a write failed, until it works again, and while the file is not in its place.
     pub fn health(&self) -> Result<(), StoreError> {
         self.core().health()
     }

@@ -107,6 +107,8 @@ impl Drop for Closing<'_> {
 fn tick(core: &Core, queue: &Line<Work>, stop: &Receiver<()>) {
     while stop.recv_timeout(TICK.to_std()) == Err(RecvTimeoutError::Timeout) {
         core.pin();
+        // It is told in the log.
+        let _ = core.is_at_its_place();
         // Nobody to tell: it is ending.
         let _ = queue.push(Work::Tick);
     }

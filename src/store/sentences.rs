@@ -76,6 +76,20 @@ pub(super) fn locked(place: &str) -> StoreError {
     ))
 }
 
+pub(super) fn moved(place: &str) -> StoreError {
+    StoreError::Io(format!(
+        "{place} was moved or deleted while it is in use, so nothing is sent: move it back, and Larder goes on by itself; or \
+         stop it, put the file or a backup in its place, and start again"
+    ))
+}
+
+pub(super) fn replaced(place: &str) -> StoreError {
+    StoreError::Io(format!(
+        "{place} is another file than the one that is in use, so nothing is sent: move that one back, and Larder goes on by \
+         itself; or stop it and start it again, and it takes the file that is there now"
+    ))
+}
+
 pub(super) fn newer(place: &str, found: u64, known: u64) -> StoreError {
     StoreError::Newer(format!(
         "{place} was written by a newer larder (format {found}, this one knows up to {known}). Nothing was changed: start \

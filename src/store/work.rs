@@ -108,6 +108,11 @@ pub(super) enum Work {
 }
 
 impl Work {
+    /// Whether it begins what the next start has to know: a request, a command, a token.
+    pub const fn begins(&self) -> bool {
+        matches!(self, Work::Admit(..) | Work::Job(..) | Work::Token(..) | Work::TakeOver(..))
+    }
+
     pub fn refuse(self, error: &StoreError) {
         // A waiter that went away needs no answer; that is all a failed send says, here and below.
         match self {

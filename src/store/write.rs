@@ -106,8 +106,12 @@ impl Writing {
     fn take_and_write(&mut self, core: &Core, batch: &mut Vec<Work>, acks: &mut Vec<Ack>) -> Result<(), StoreError> {
         self.follow_the_file(core)?;
         let mut must = false;
+        let away = if batch.iter().any(Work::begins) { core.is_at_its_place().err() } else { None };
         for work in batch.drain(..) {
-            must |= self.take(core, work, acks);
+            match &away {
+                Some(error) if work.begins() => work.refuse(error),
+                _ => must |= self.take(core, work, acks),
+            }
         }
         let lazy = core.lazy().len();
         if (acks.is_empty() && !must && lazy <= LAZY_ROWS) || (self.staged.is_empty() && lazy == 0 && !must) {

@@ -144,6 +144,25 @@ async fn a_taken_address_is_a_sentence() {
     assert_eq!(provider.count(), 0, "an appliance that nobody can read does not spend");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_goes_away_stops_the_sending_until_it_is_back() {
+    let provider = FakeProvider::limited(20, secs(10)).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("1s"))).await;
+    app.has_polled("yard", "controller").await;
+    let away = app.folder().join("away.redb");
+    std::fs::rename(app.data(), &away).expect("the file moves away");
+    let ready = app.get("/readyz").await.expect(503).json();
+    assert!(ready["store"].as_str().is_some_and(|s| s.contains("moved or deleted")), "{ready}");
+    tokio::time::sleep(secs(1)).await;
+    let asked = provider.count();
+    stays("nothing is sent", asked, secs(3), || provider.count()).await;
+    assert!(app.get("/").await.expect(200).body.contains("moved or deleted"), "the page says so");
+    assert!(app.log().contains("moved or deleted"), "the log says so: {}", app.log());
+    std::fs::rename(&away, app.data()).expect("the file comes back");
+    app.get("/readyz").await.expect(200);
+    provider.has_seen(asked + 1, 2 * SOON).await;
+}
+
 /// Puts a backup in the place of the data file of an appliance that was killed.
 fn put_back(app: &TestApp, backup: &std::path::Path) {
     std::fs::rename(app.data(), app.folder().join("after-the-backup.redb")).expect("the old file moves away");

@@ -10,6 +10,7 @@ mod lanes;
 mod sealed;
 mod restored;
 mod shelf;
+mod whereabouts;
 
 use super::*;
 use crate::domain::charge::{Resolution, Settlement};
