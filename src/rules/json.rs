@@ -14,6 +14,9 @@ const DEEPEST: usize = 100;
 /// Values in one answer: 2 million are some 200 MB in memory as objects, 64 MB as a list of numbers.
 pub const MOST_VALUES: usize = 2_000_000;
 
+/// No `i64` is beyond this, and serde_json has a float for what no `i64` and no `u64` holds.
+const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+
 /// Why a text is no JSON that can be believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
@@ -59,11 +62,23 @@ pub fn parse(text: &str, salvage: Salvage) -> Result<Value, Flaw> {
 }
 
 fn read(text: &str) -> Result<Value, Flaw> {
-    let reading = Reading { values: Cell::new(0), flaw: RefCell::new(None) };
+    let (value, beyond) = read_as_it_is(text)?;
+    if !beyond {
+        return Ok(value);
+    }
+    match with_long_integers_as_text(text) {
+        Cow::Borrowed(_) => Ok(value),
+        Cow::Owned(kept) => read_as_it_is(&kept).map(|(value, _)| value),
+    }
+}
+
+/// The value, and whether a number in it may have been an integer that no 64 bits hold.
+fn read_as_it_is(text: &str) -> Result<(Value, bool), Flaw> {
+    let reading = Reading { values: Cell::new(0), beyond: Cell::new(false), flaw: RefCell::new(None) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Seed { reading: &reading, depth: 0 }.deserialize(&mut deserializer);
     match value.and_then(|value| deserializer.end().map(|()| value)) {
-        Ok(value) => Ok(value),
+        Ok(value) => Ok((value, reading.beyond.get())),
         Err(_) => Err(reading.flaw.into_inner().unwrap_or(Flaw::NotJson)),
     }
 }
@@ -112,9 +127,42 @@ fn without_nan(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Integers that neither `i64` nor `u64` holds, as texts of the same digits: as floats two identifiers would become one.
+fn with_long_integers_as_text(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let (mut kept, mut at, mut inside) = (0, 0, false);
+    let bytes = text.as_bytes();
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if inside => at += 1,
+            b'"' => inside = !inside,
+            b'-' | b'0'..=b'9' if !inside => {
+                let begun = at;
+                at += bytes[at..].iter().take_while(|b| b"+-.eE0123456789".contains(b)).count();
+                let token = &text[begun..at];
+                let digits = token.strip_prefix('-').unwrap_or(token);
+                let is_integer = digits.bytes().all(|b| b.is_ascii_digit());
+                if is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err() {
+                    out.extend([&text[kept..begun], "\"", token, "\""]);
+                    kept = at;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
 /// What is counted while a text is read.
 struct Reading {
     values: Cell<usize>,
+    beyond: Cell<bool>,
     flaw: RefCell<Option<Flaw>>,
 }
 
@@ -167,6 +215,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(v.into())
     }
     fn visit_f64<E>(self, v: f64) -> Result<Value, E> {
+        self.reading.beyond.set(self.reading.beyond.get() || v.abs() >= BEYOND);
         Ok(Number::from_f64(v).map_or(Value::Null, Value::Number))
     }
     fn visit_str<E>(self, v: &str) -> Result<Value, E> {
@@ -243,12 +292,37 @@ mod tests {
         assert_eq!(flaw("{\"a\":nanny}"), Flaw::NotJson);
     }
 
+    #[test]
+    fn an_integer_that_no_64_bits_hold_keeps_its_digits() {
+        let text = r#"{"a\"1":99999999999999999999991,"b":[-99999999999999999999992,18446744073709551615,18446744073709551616],
+            "c":1e23,"d":99999999999999999999991.5,"e":"99999999999999999999993","f":-9223372036854775808,"g":-9223372036854775809}"#;
+        let expected = serde_json::json!({"a\"1": "99999999999999999999991",
+            "b": ["-99999999999999999999992", 18446744073709551615u64, "18446744073709551616"],
+            "c": 1e23, "d": 1e23, "e": "99999999999999999999993", "f": i64::MIN, "g": "-9223372036854775809"});
+        assert_eq!(parse(text, Salvage::Nothing), Ok(expected));
+        assert_eq!(
+            parse("[NaN,99999999999999999999991]", Salvage::Nan),
+            Ok(serde_json::json!([null, "99999999999999999999991"]))
+        );
+        assert_eq!(flaw(r#"{"a":99999999999999999999991,"a":1}"#), Flaw::Twice("a".to_owned()));
+    }
+
+    /// As ours reads it: the digits where a float would round them.
+    fn as_floats(value: Value) -> Value {
+        match value {
+            Value::String(s) if s.len() > 18 && s.parse::<f64>().is_ok() => s.parse::<f64>().unwrap().into(),
+            Value::Array(list) => list.into_iter().map(as_floats).collect(),
+            Value::Object(members) => members.into_iter().map(|(k, v)| (k, as_floats(v))).collect(),
+            other => other,
+        }
+    }
+
     proptest! {
         #[test]
         fn what_serde_json_reads_without_doubt_is_read_the_same(text in "\\PC{0,60}|[\\[\\]{}\",:0-9eE.+\\- atrufalsn\\\\]{0,60}") {
             let ours = parse(&text, Salvage::Nothing);
             match serde_json::from_str::<Value>(&text) {
-                Ok(theirs) => prop_assert!(ours.as_ref() == Ok(&theirs) || matches!(ours, Err(Flaw::Twice(_)))),
+                Ok(theirs) => prop_assert!(ours.clone().map(as_floats) == Ok(as_floats(theirs)) || matches!(ours, Err(Flaw::Twice(_)))),
                 Err(_) => prop_assert!(ours.is_err()),
             }
             let _ = parse(&text, Salvage::Nan);

@@ -19,7 +19,7 @@ pub(super) fn read(kind: FieldKind, of: &Plausible, value: Option<&Value>, arriv
     let Some(value) = value.filter(|value| is_believed(of, value)) else { return FieldValue::Unknown };
     let read = match kind {
         FieldKind::Text => text(value).map(FieldValue::Text),
-        FieldKind::Number => number(value).map(FieldValue::Number),
+        FieldKind::Number => figure(value),
         FieldKind::Bool => boolean(value).map(FieldValue::Bool),
         FieldKind::Time => instant(value).and_then(|at| plausible(at, arrived_at)),
         FieldKind::EpochS => number(value).and_then(|s| epoch(s * 1000.0, arrived_at)),
@@ -78,6 +78,24 @@ fn number(value: &Value) -> Option<f64> {
         _ => return None,
     };
     n.is_finite().then_some(n)
+}
+
+/// A number, or the digits of an integer that a 64-bit float would round: a wrong one looks just like a right one.
+fn figure(value: &Value) -> Option<FieldValue> {
+    let number = number(value)?;
+    let digits = match value {
+        Value::Number(n) => n.to_string(),
+        Value::String(s) => s.trim().trim_start_matches('+').to_owned(),
+        _ => String::new(),
+    };
+    let (sign, figures) = digits.strip_prefix('-').map_or(("", &*digits), |figures| ("-", figures));
+    let figures = figures.trim_start_matches('0');
+    let is_integer = !figures.is_empty() && figures.bytes().all(|b| b.is_ascii_digit());
+    let is_exact = || figures.parse::<u64>().is_ok_and(|n| n <= EXACT_INTEGERS as u64);
+    if is_integer && !is_exact() {
+        return Some(FieldValue::Text(format!("{sign}{figures}")));
+    }
+    Some(FieldValue::Number(number))
 }
 
 fn boolean(value: &Value) -> Option<bool> {
@@ -148,6 +166,13 @@ mod tests {
             (K::Number, json!("0.25"), Number(0.25)),
             (K::Number, json!(" 12 "), Number(12.0)),
             (K::Number, json!("1e3"), Number(1000.0)),
+            (K::Number, json!(9_007_199_254_740_992u64), Number(9_007_199_254_740_992.0)),
+            (K::Number, json!(9_007_199_254_740_993u64), Text("9007199254740993".into())),
+            (K::Number, json!(-9_007_199_254_740_993i64), Text("-9007199254740993".into())),
+            (K::Number, json!("+09007199254740993"), Text("9007199254740993".into())),
+            (K::Number, json!("99999999999999999999991"), Text("99999999999999999999991".into())),
+            (K::Number, json!(1e23), Number(1e23)),
+            (K::Number, json!("0"), Number(0.0)),
             (K::Number, json!("NaN"), Unknown),
             (K::Number, json!("+Inf"), Unknown),
             (K::Number, json!("infinity"), Unknown),
