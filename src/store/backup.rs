@@ -29,7 +29,7 @@ const COPY_BYTES: usize = 4 << 20;
 /// which a busy file may have more than of any others. What is durable at this moment is in it.
 pub(super) fn backup(core: &Core, destination: &Path, made: &ClockMark) -> Result<String, StoreError> {
     let name = destination.display().to_string();
-    copied(core, destination, &name).map_err(|e| without_room(e, &name))
+    copied(core, destination, &name, made).map_err(|e| without_room(e, &name))
 }
 
 /// It is the copy that has no room: nothing else waits for it.
@@ -43,7 +43,7 @@ fn without_room(error: StoreError, name: &str) -> StoreError {
     }
 }
 
-fn copied(core: &Core, destination: &Path, name: &str) -> Result<String, StoreError> {
+fn copied(core: &Core, destination: &Path, name: &str, made: &ClockMark) -> Result<String, StoreError> {
     let name = name.to_owned();
     if destination.symlink_metadata().is_ok() {
         return Err(StoreError::Io(format!(

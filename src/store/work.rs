@@ -108,9 +108,9 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Whether it begins what the next start has to know: a request, a command, a token.
+    /// Whether it begins what the next start has to know: a request, a command, a token, a credential renewed.
     pub const fn begins(&self) -> bool {
-        matches!(self, Work::Admit(..) | Work::Job(..) | Work::Token(..) | Work::TakeOver(..))
+        matches!(self, Work::Admit(..) | Work::Job(..) | Work::Token(..) | Work::Swap(..) | Work::TakeOver(..))
     }
 
     pub fn refuse(self, error: &StoreError) {

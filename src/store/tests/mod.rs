@@ -7,8 +7,8 @@ mod file;
 mod findings;
 mod growth;
 mod lanes;
-mod sealed;
 mod restored;
+mod sealed;
 mod shelf;
 mod whereabouts;
 
