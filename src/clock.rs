@@ -50,8 +50,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Goes on from what is durable. In the same boot the dark time is measured, where the wall clock does not say that it was
-    /// shorter. After a new boot it is what the wall clock says,
+    /// Goes on from what is durable. In the same boot the dark time is measured. After a new boot it is what the wall clock says,
     /// if that is not behind the high-water mark; else the machine has at least been up for `boottime_ms`, and that is all that is
     /// known: budgets wait longer rather than shorter.
     pub fn resume(
@@ -70,17 +69,13 @@ impl Timeline {
         let mut offsets: Vec<(i64, Steady)> = mark.offsets.clone();
         let same_boot = mark.boot_id == boot_id;
         if same_boot && boottime_ms >= mark.boottime_ms {
-            let measured = (mark.steady + Span(boottime_ms - mark.boottime_ms)).max(last_steady);
+            let steady = (mark.steady + Span(boottime_ms - mark.boottime_ms)).max(last_steady);
             if offsets.is_empty() {
                 offsets.push((mark.wall.0 - signed(mark.steady), Steady::MAX));
             }
-            let (steady, era) = match shorter(measured.since(last_steady), wall, last_wall) {
-                Some(dark) => (last_steady + dark, mark.era + 1),
-                None => (measured, mark.era),
-            };
-            return Timeline::new(boot_id, steady, boottime_ms, era, offsets, high_water);
+            return Timeline::new(boot_id, steady, boottime_ms, mark.era, offsets, high_water);
         }
-        // The uptime is certain, but for a boot clock that went back inside one boot: that one is of another time namespace.
+        // The uptime is certain; but not by a boot clock that went back inside one boot.
         let uptime = if same_boot { Span::ZERO } else { Span(boottime_ms) };
         // A step that is still doubted, or an earlier darkness that was not measured, may be inside the difference of the wall
         // clocks; charges from in between would free too early.
@@ -155,16 +150,6 @@ impl Timeline {
     }
 }
 
-/// How long it was dark by the wall clock, where that is credible and less than the boot clock says: a process in another time
-/// namespace (a container that was put back to work) reads a boot clock that stands anywhere. Nobody can tell that from a wall
-/// clock that was set back meanwhile; of the two the shorter frees nothing too early. A wall clock behind what is durable is
-/// proven wrong and says nothing.
-fn shorter(measured: Span, wall: Wall, last_wall: Wall) -> Option<Span> {
-    let said = wall.since(last_wall);
-    let drift = STEP + measured.0 / 1024;
-    (wall >= last_wall && said.0.saturating_add(drift) < measured.0).then_some(said)
-}
-
 fn signed(at: Steady) -> i64 {
     i64::try_from(at.0).unwrap_or(i64::MAX)
 }
@@ -176,18 +161,21 @@ fn offset(wall: Wall, steady: Steady) -> (i64, Steady) {
 /// The machine's clocks.
 pub struct SystemClock {
     timeline: Mutex<Timeline>,
+    /// What the time namespace of this process adds to the boot clock, ms.
+    namespace: i64,
 }
 
 impl SystemClock {
     pub fn start(mark: Option<ClockMark>, high_water: Option<Stamp>) -> SystemClock {
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let timeline = Timeline::resume(mark, high_water, boot_id.trim(), boottime_ms(), wall());
-        SystemClock { timeline: Mutex::new(timeline) }
+        let namespace = namespace_offset(&std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default());
+        let timeline = Timeline::resume(mark, high_water, boot_id.trim(), boottime_ms(namespace), wall());
+        SystemClock { timeline: Mutex::new(timeline), namespace }
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Timeline, u64, Wall) -> T) -> T {
         let mut timeline = self.timeline.lock().unwrap_or_else(PoisonError::into_inner);
-        f(&mut timeline, boottime_ms(), wall())
+        f(&mut timeline, boottime_ms(self.namespace), wall())
     }
 }
 
@@ -214,9 +202,21 @@ impl Clock for SystemClock {
     }
 }
 
-fn boottime_ms() -> u64 {
+/// The boot clock of the machine: a container that is started in another time namespace must not see another one.
+fn boottime_ms(namespace: i64) -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    millis(t.tv_sec, t.tv_nsec)
+    millis(t.tv_sec, t.tv_nsec).saturating_add_signed(namespace.saturating_neg())
+}
+
+/// From `/proc/self/timens_offsets` (`time_namespaces(7)`): `boottime <seconds> <nanoseconds>`. Nothing is added where there is
+/// no such file or line.
+fn namespace_offset(offsets: &str) -> i64 {
+    let boottime = offsets.lines().find_map(|line| line.trim_start().strip_prefix("boottime"));
+    let mut numbers = boottime.unwrap_or_default().split_whitespace().map(str::parse::<i64>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(seconds)), Some(Ok(nanos))) => seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000),
+        _ => 0,
+    }
 }
 
 fn wall() -> Wall {
@@ -264,31 +264,26 @@ mod tests {
     }
 
     #[test]
-    fn a_boot_clock_that_jumps_inside_one_boot_frees_nothing_too_early() {
-        const TEN_DAYS: u64 = 864_000_000;
-        let mut t = first();
-        let at = t.read(60_000, Wall(T0 + 10_000));
-        let mark = t.mark(60_000, Wall(T0 + 10_000));
-        let wall = Wall(T0 + 14_000);
-        let mut ahead = Timeline::resume(Some(mark), Some(at.stamp()), "boot-a", TEN_DAYS + 64_000, wall);
-        let now = ahead.read(TEN_DAYS + 64_000, wall);
-        assert_eq!((now.steady.since(at.steady), now.era, now.offsets.len()), (Span(4_000), 1, 1));
-        assert_eq!((now.age_of(at.stamp()), now.wall()), (Span(4_000), wall));
-        // And back to the clock of the machine.
-        let (mark, wall) = (ahead.mark(TEN_DAYS + 65_000, Wall(T0 + 15_000)), Wall(T0 + 17_000));
-        let mut back = Timeline::resume(Some(mark), Some(now.stamp()), "boot-a", 67_000, wall);
-        assert_eq!(back.read(67_000, wall).steady.since(at.steady), Span(7_000));
+    fn a_boot_clock_that_goes_back_inside_one_boot_says_nothing_about_the_darkness() {
+        let mut t = Timeline::resume(None, None, "boot-a", 864_050_000, Wall(T0));
+        let at = t.read(864_060_000, Wall(T0 + 10_000));
+        let mark = t.mark(864_060_000, Wall(T0 + 10_000));
+        let mut back = Timeline::resume(Some(mark.clone()), Some(at.stamp()), "boot-a", 64_000, Wall(T0 + 14_000));
+        assert_eq!(back.read(64_000, Wall(T0 + 14_000)).steady.since(at.steady), Span(4_000));
+        let mut behind = Timeline::resume(Some(mark), Some(at.stamp()), "boot-a", 64_000, Wall(T0 - 99_000_000));
+        assert_eq!(behind.read(64_000, Wall(T0 - 99_000_000)).steady.since(at.steady), Span::ZERO);
     }
 
     #[test]
-    fn drift_over_a_long_darkness_is_no_jump() {
-        let mut t = first();
-        let at = t.read(60_000, Wall(T0 + 10_000));
-        let mark = t.mark(60_000, Wall(T0 + 10_000));
-        let (boottime, wall) = (60_000 + 86_400_000, Wall(T0 + 10_000 + 86_360_000));
-        let mut again = Timeline::resume(Some(mark), Some(at.stamp()), "boot-a", boottime, wall);
-        let now = again.read(boottime, wall);
-        assert_eq!((now.steady.since(at.steady), now.era), (Span(86_400_000), 0));
+    fn the_boot_clock_of_a_time_namespace_is_that_of_the_machine() {
+        let away = "monotonic      172800         0\nboottime       864000 500000000\n";
+        assert_eq!(namespace_offset(away), 864_000_500);
+        assert_eq!(namespace_offset("boottime -3 0\n"), -3_000);
+        assert_eq!(namespace_offset("monotonic           0         0\nboottime            0         0\n"), 0);
+        assert_eq!(
+            (namespace_offset(""), namespace_offset("boottime far away"), namespace_offset("boottime")),
+            (0, 0, 0)
+        );
     }
 
     #[test]
