@@ -10,20 +10,18 @@ mod vault;
 
 use crate::cli::ending::conclude;
 use crate::cli::text::{count, talk};
-use crate::cli::{self, Cli, Command, Ending, Failure, Outcome};
+use crate::cli::{self, Cli, Command, Credentials, Ending, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{ServerSpec, Settings};
-use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::spec::{ConnectionSpec, SecretSource};
+use crate::domain::spec::ConnectionSpec;
 use crate::engine::appliance::Appliance;
 use crate::engine::{self, Parts, Running};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
+use crate::upstream::boundary::{Secrets, credentials, read_secrets};
 use crate::upstream::http::HttpDoor;
-use crate::upstream::redact::{Redactor, Secret, fingerprint, read_secret};
-use crate::upstream::tokens::identity;
+use crate::upstream::redact::Redactor;
 use logging::Logs;
 use sockets::{Serving, Sockets};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,20 +29,6 @@ use std::time::Duration;
 
 /// redb's cache: the shelf of a small site fits, and a small board has it to spare.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
-
-/// Every secret that the configuration names.
-#[derive(Default)]
-struct Secrets {
-    own: BTreeMap<ConnectionKey, Secret>,
-    /// Of clients that renew their tokens.
-    clients: BTreeMap<ConnectionKey, Secret>,
-}
-
-impl Secrets {
-    fn all(&self) -> impl Iterator<Item = &Secret> {
-        self.own.values().chain(self.clients.values())
-    }
-}
 
 /// Runs a parsed command to its end.
 pub fn main(cli: Cli) -> ExitCode {
@@ -67,7 +51,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Demo(args) => demonstration::run(args).await,
         Command::Tool(tool) => {
             let _logs = Logs::start("warn")?;
-            cli::run(&cli.config, tool).await
+            cli::run(&cli.config, tool, identify).await
         }
     }
 }
@@ -94,7 +78,7 @@ impl Live {
     /// Secrets are read before the file is opened: a missing key then touches nothing.
     async fn boot(config: &Path, logs: &Logs) -> Result<Live, Failure> {
         let settings = cli::settings(config)?;
-        let secrets = read_secrets(&settings.connections)?;
+        let secrets = secrets(&settings.connections)?;
         let redactor = Redactor::new(secrets.all());
         logs.hide(redactor.clone());
         let options = Options { writer: Writer::Thread, cache_bytes: CACHE_BYTES };
@@ -119,7 +103,7 @@ impl Live {
         let (store, opening, verdict) = opened;
         let Settings { server, connections } = settings;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
-        let credentials = fingerprints(&opening.installation, &connections, &secrets);
+        let credentials = credentials(&opening.installation, &connections, &secrets);
         let mut notes = Vec::new();
         let vault =
             vault::open(&server.data, &connections, &secrets, &credentials, &store, redactor.clone(), &mut notes)?;
@@ -174,56 +158,17 @@ async fn begin(verdict: Verdict, running: &mut Running) -> Result<(), Failure> {
 }
 
 /// Every secret that the configuration names, or all that is wrong with them at once.
-fn read_secrets(connections: &[ConnectionSpec]) -> Result<Secrets, Failure> {
-    let (mut secrets, mut sentences) = (Secrets::default(), Vec::new());
-    let mut read =
-        |source: &SecretSource, spec: &ConnectionSpec, into: &mut BTreeMap<ConnectionKey, Secret>| match read_secret(
-            source,
-        ) {
-            Ok(secret) => into.extend(secret.map(|s| (spec.key.clone(), s))),
-            Err(why) => sentences.push(format!("Connection \"{}\": {why}", spec.key.connection)),
-        };
-    for spec in connections {
-        read(&spec.secret, spec, &mut secrets.own);
-        if let Some(oauth) = &spec.oauth {
-            read(&oauth.client_secret, spec, &mut secrets.clients);
-        }
+fn secrets(connections: &[ConnectionSpec]) -> Result<Secrets, Failure> {
+    let (secrets, unreadable) = read_secrets(connections);
+    if unreadable.is_empty() {
+        return Ok(secrets);
     }
-    if sentences.is_empty() { Ok(secrets) } else { Err(Failure { ending: Ending::Usage, sentences }) }
+    Err(Failure { ending: Ending::Usage, sentences: unreadable.into_iter().map(|(_, why)| why).collect() })
 }
 
-/// The budget boundary of each connection (F1).
-fn fingerprints(
-    installation: &[u8; 32],
-    connections: &[ConnectionSpec],
-    secrets: &Secrets,
-) -> BTreeMap<ConnectionKey, CredentialId> {
-    let id = |spec: &ConnectionSpec| match &spec.oauth {
-        Some(oauth) => identity(installation, oauth),
-        None => fingerprint(installation, secrets.own.get(&spec.key), origin(&spec.base_url)),
-    };
-    connections.iter().map(|spec| (spec.key.clone(), id(spec))).collect()
-}
-
-/// `scheme://host[:port]` of a base URL.
-fn origin(base_url: &str) -> &str {
-    let host = base_url.find("://").map_or(0, |at| at + 3);
-    let end = base_url[host..].find('/').map_or(base_url.len(), |at| host + at);
-    &base_url[..end]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_origin_ends_where_the_path_begins() {
-        for (url, expected) in [
-            ("https://api.example.test/api/v1", "https://api.example.test"),
-            ("http://127.0.0.1:9090", "http://127.0.0.1:9090"),
-            ("http://[::1]:9090/x", "http://[::1]:9090"),
-        ] {
-            assert_eq!(origin(url), expected);
-        }
-    }
+/// For plans: two connections are one budget where this gives them one credential.
+fn identify(connections: &[ConnectionSpec]) -> Credentials {
+    let (secrets, unreadable) = read_secrets(connections);
+    // Compared and thrown away: any key does.
+    Credentials { of: credentials(&[0; 32], connections, &secrets), unreadable }
 }

@@ -65,6 +65,7 @@ pub fn wide_limit() -> Limit {
         scope: Scope::Credential,
         keep: BTreeMap::new(),
         cap: BTreeMap::new(),
+        reach: BTreeMap::new(),
     }
 }
 

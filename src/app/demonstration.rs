@@ -138,7 +138,7 @@ async fn token(stage: &Stage, appliance: &Appliance) -> Result<String, Failure> 
     {
         return Ok(text.trim().to_owned());
     }
-    let made = appliance.create_token("demo", "admin", &Organization::default()).await;
+    let made = appliance.create_token(&format!("demo {}", random()?), "admin", &Organization::default()).await;
     let token = made.map_err(|denied| Failure::failed(format!("The token could not be made: {denied:?}.")))?;
     write_private(&file, &token)?;
     Ok(token)

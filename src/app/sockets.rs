@@ -4,7 +4,7 @@
 use crate::cli::Failure;
 use crate::config::ServerSpec;
 use crate::engine::appliance::Appliance;
-use crate::web::{Access, WebState, serve_tcp, serve_unix};
+use crate::web::{Access, Bounds, WebState, serve_tcp, serve_unix};
 use std::fs::{DirBuilder, Permissions};
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -43,7 +43,9 @@ impl Sockets {
         let access = Access::tcp(self.address, hosts.to_vec());
         let network = WebState::stopping_with(appliance.clone(), access, stop.clone());
         let local = network.behind(Access::local());
-        let tasks = [guarded("TCP", serve_tcp(self.tcp, network)), guarded("unix", serve_unix(self.unix, local))];
+        let bounds = Bounds::of_machine();
+        let tcp = guarded("TCP", serve_tcp(self.tcp, network, bounds));
+        let tasks = [tcp, guarded("unix", serve_unix(self.unix, local, bounds))];
         Serving { tasks, stop, address: self.address, path: self.path }
     }
 }

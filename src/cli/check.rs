@@ -1,24 +1,46 @@
-//! `larder check`: is the configuration valid, and can the limits keep its plan up for ever (F13)? Asks nobody.
+//! `larder check`: is the configuration valid, can its credentials be read, and can the limits keep its plan up for ever (F13)? Asks
+//! nobody.
+
+mod crowd;
 
 use super::args::Format;
-use super::ending::{Ending, Outcome};
+use super::ending::{Ending, Failure, Outcome};
 use super::pages::Pages;
 use super::run::settings;
 use super::table::Table;
 use super::text::{count, setting, show, span};
 use crate::config::{Recipes, Settings, is_built_in};
+use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::oauth::Counted;
-use crate::domain::spec::{ConnectionSpec, Interval, SecretSource};
+use crate::domain::spec::{ConnectionSpec, Interval};
 use crate::domain::time::Span;
-use crate::rules::plan::{Plan, plan};
+use crate::rules::plan::Plan;
+use crowd::Crowd;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-pub async fn run(config: &Path, format: Format) -> Outcome {
+/// Which credential each connection is, and a sentence for each that cannot be read.
+#[derive(Default)]
+pub struct Credentials {
+    pub of: BTreeMap<ConnectionKey, CredentialId>,
+    pub unreadable: Vec<(ConnectionKey, String)>,
+}
+
+/// Reads the secrets, compares them, and forgets them: this room never sees one.
+pub type Identify = fn(&[ConnectionSpec]) -> Credentials;
+
+pub async fn run(config: &Path, format: Format, identify: Identify) -> Outcome {
     let settings = settings(config)?;
-    let report = Report::of(&settings, &Recipes::beside(config), &Pages::known(&settings).await);
+    let known = identify(&settings.connections);
+    let report = Report::of(&settings, known, &Recipes::beside(config), &Pages::known(&settings).await);
     show(&if format.json { format!("{:#}\n", report.json()) } else { report.text(config) })?;
-    Ok(if report.is_sustainable() { Ending::Fine } else { Ending::Failed })
+    match (report.unreadable.is_empty(), report.is_sustainable()) {
+        // As `serve` would end.
+        (false, _) => Err(Failure { ending: Ending::Usage, sentences: report.unreadable }),
+        (true, true) => Ok(Ending::Fine),
+        (true, false) => Ok(Ending::Failed),
+    }
 }
 
 /// The plans of all connections, and what those that share a credential need together.
@@ -29,6 +51,8 @@ struct Report<'a> {
     own: Vec<String>,
     /// What is taken for granted of targets with pages.
     pages: Vec<String>,
+    /// Credentials that `serve` could not start with.
+    unreadable: Vec<String>,
 }
 
 struct Line<'a> {
@@ -36,21 +60,18 @@ struct Line<'a> {
     plan: Plan,
 }
 
-/// Connections that share one credential, and so one budget (F1).
-struct Crowd {
-    names: Vec<String>,
-    /// Percent of what the limits give to pollers; above 100 cannot be kept up.
-    percent: u64,
-}
-
 impl<'a> Report<'a> {
-    fn of(settings: &'a Settings, recipes: &Recipes, pages: &Pages) -> Report<'a> {
-        let line =
-            |spec: &'a ConnectionSpec| Line { spec, plan: plan(&spec.limits, &pages.demands(spec), every(spec)) };
+    fn of(settings: &'a Settings, known: Credentials, recipes: &Recipes, pages: &Pages) -> Report<'a> {
+        let groups = crowd::groups(&settings.connections, &known);
+        let line = |spec: &'a ConnectionSpec| {
+            let group = groups.iter().find(|members| members.iter().any(|m| m.key == spec.key));
+            Line { spec, plan: crowd::plan_in(group.map_or(&[spec], Vec::as_slice), spec, pages) }
+        };
         let lines: Vec<Line> = settings.connections.iter().map(line).collect();
-        let crowds = crowds(&lines);
+        let crowds = crowd::crowds(&groups, &lines, pages);
         let own = settings.connections.iter().filter_map(|spec| own_recipe(spec, recipes)).collect();
-        Report { lines, crowds, own, pages: pages.sentences(settings) }
+        let unreadable = known.unreadable.into_iter().map(|(_, why)| why).collect();
+        Report { lines, crowds, own, pages: pages.sentences(settings), unreadable }
     }
 
     fn is_sustainable(&self) -> bool {
@@ -66,6 +87,7 @@ impl<'a> Report<'a> {
             "shared_credentials": shared,
             "own_recipes": self.own,
             "pages": self.pages,
+            "unreadable_credentials": self.unreadable,
         })
     }
 
@@ -167,40 +189,6 @@ impl Line<'_> {
             "sentence": self.sentence(),
         })
     }
-}
-
-impl Crowd {
-    fn sentence(&self) -> String {
-        let names = self.names.join(", ");
-        let percent = self.percent;
-        match percent {
-            0..=100 => format!("{names}: share one credential and together use {percent} % of what pollers may have."),
-            _ => format!(
-                "{names}: share one credential and together want {percent} % of what pollers may have: CANNOT be kept up. \
-                 Lengthen their intervals."
-            ),
-        }
-    }
-}
-
-/// Connections by shared credential. Each alone at its shortest interval would use all that pollers may have, so at its own
-/// interval it uses that fraction. `auto` takes what the others leave and is no burden.
-fn crowds(lines: &[Line]) -> Vec<Crowd> {
-    let mut secrets: Vec<&SecretSource> = Vec::new();
-    for line in lines.iter().filter(|l| l.is_polled() && l.spec.secret != SecretSource::None) {
-        if !secrets.contains(&&line.spec.secret) {
-            secrets.push(&line.spec.secret);
-        }
-    }
-    let sharing = |secret: &SecretSource| -> Vec<&Line> {
-        lines.iter().filter(|l| l.is_polled() && l.spec.secret == *secret).collect()
-    };
-    let crowd = |members: Vec<&Line>| {
-        let explicit = members.iter().filter_map(|l| Some((every(l.spec)?, l.plan.shortest_interval?)));
-        let percent = explicit.map(|(i, s)| (s.as_millis() * 100).div_ceil(i.as_millis().max(1))).sum();
-        Crowd { names: members.iter().map(|l| l.name()).collect(), percent }
-    };
-    secrets.into_iter().map(sharing).filter(|m| m.len() > 1).map(crowd).collect()
 }
 
 /// Said where it matters: the same name means something else than in the manual.

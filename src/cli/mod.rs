@@ -16,5 +16,6 @@ pub mod text;
 mod token;
 
 pub use args::{Cli, Command, DemoArgs};
+pub use check::Credentials;
 pub use ending::{Ending, Failure, Outcome};
 pub use run::{run, settings};

@@ -1,6 +1,7 @@
 //! From a parsed command to its answer. Each command has its own file; this one only finds it.
 
 use super::args::Tool;
+use super::check::Identify;
 use super::ending::{Ending, Failure, Outcome};
 use super::text::show;
 use super::{backup, check, recipes, status, token};
@@ -8,10 +9,10 @@ use crate::config::{self, Settings};
 use std::path::Path;
 
 /// Answers everything that is not `serve` or `demo`.
-pub async fn run(config: &Path, tool: Tool) -> Outcome {
+pub async fn run(config: &Path, tool: Tool, identify: Identify) -> Outcome {
     match tool {
         Tool::Recipes(args) => recipes::run(config, args),
-        Tool::Check(format) => check::run(config, format).await,
+        Tool::Check(format) => check::run(config, format, identify).await,
         Tool::Status(format) => status::run(&settings(config)?, format).await,
         Tool::Backup { destination } => backup::run(&settings(config)?.server, &destination).await,
         Tool::Verify { file } => verify(&file),

@@ -11,6 +11,7 @@ use crate::config::ServerSpec;
 use crate::domain::ids::Organization;
 use crate::domain::time::Stamp;
 use crate::engine::operate::mint_token;
+use crate::engine::words::token_taken;
 use crate::rules::calendar::rfc3339;
 use crate::store::{Commit, Lane, Store, StoreError, TokenRecord, Write};
 use serde_json::{Value, json};
@@ -52,6 +53,10 @@ async fn create(client: &Client, data: &Path, name: &str, role: &str, organizati
 }
 
 async fn create_in(file: &Offline, name: &str, role: &str, organization: &str) -> Result<String, Failure> {
+    let known = file.store.tokens().map_err(Failure::failed)?;
+    if known.iter().any(|t| t.name == name && t.revoked_at.is_none()) {
+        return Err(Failure::failed(token_taken(name)));
+    }
     let text = mint_token().map_err(Failure::failed)?;
     let record = TokenRecord {
         id: 0,

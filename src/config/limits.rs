@@ -51,7 +51,7 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<Limit> {
             .add(&section.place_of("keep"), "means nothing for kind \"pace\": it lets one through, whoever asks first");
     }
     check_keep(section, amount, &keep, problems);
-    Some(Limit { name: name?, amount: amount?, kind: kind?, scope, keep, cap })
+    Some(Limit { name: name?, amount: amount?, kind: kind?, scope, keep, reach: BTreeMap::new(), cap })
 }
 
 fn one_of(text: &str, words: &[&str]) -> Result<String, String> {

@@ -172,8 +172,13 @@ impl<'a> Section<'a> {
             if most >= i64::MAX as u64 { format!("at least {least}") } else { format!("from {least} to {most}") };
         self.read(key, problems, |raw| match raw {
             Raw::Text(text) => fits(text.parse().ok()).ok_or_else(|| format!("must be a whole number, {range}")),
-            Raw::Toml(DeValue::Integer(n)) => fits(u64::from_str_radix(n.as_str(), n.radix()).ok())
-                .ok_or_else(|| format!("must be {range}, not {}", n.as_str())),
+            Raw::Toml(DeValue::Integer(n)) => fits(u64::from_str_radix(n.as_str(), n.radix()).ok()).ok_or_else(|| {
+                let digits = n.as_str();
+                let is_beyond =
+                    !digits.starts_with('-') && most >= i64::MAX as u64 && digits.trim_start_matches('0').len() > 1;
+                let range = if is_beyond { format!("at most {most}") } else { range.clone() };
+                format!("must be {range}, not {digits}")
+            }),
             Raw::Toml(other) => Err(format!("must be a whole number, {range}, not {}", kind(other))),
         })
     }

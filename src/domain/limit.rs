@@ -1,9 +1,9 @@
 //! A limit: a rule of the provider. All limits of one credential together are its budget.
 
-use super::ids::Caller;
+use super::ids::{Caller, Endpoint};
 use super::time::Span;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What the amount is counted over.
@@ -145,11 +145,23 @@ pub struct Limit {
     pub scope: Scope,
     /// Units of `amount` that only the named caller may take (I1: the fifth request is the refresh's).
     pub keep: BTreeMap<Caller, u64>,
+    /// Where each kept caller can come at all, resolved from the configuration; one that is not named comes everywhere. Of a limit by
+    /// endpoint nothing is kept where its caller never goes.
+    #[serde(default)]
+    pub reach: BTreeMap<Caller, BTreeSet<Endpoint>>,
     /// The most that a caller may have in flight (F2); only meaningful for [`Kind::Concurrent`].
     pub cap: BTreeMap<Caller, u64>,
 }
 
 impl Limit {
+    /// The keeps that count in the book of `endpoint`; `None`: of all endpoints together.
+    pub fn keeps_on<'a>(&'a self, endpoint: Option<&'a Endpoint>) -> impl Iterator<Item = (Caller, u64)> + 'a {
+        let comes = move |caller: &Caller| match (endpoint, self.reach.get(caller)) {
+            (Some(endpoint), Some(reach)) => reach.contains(endpoint),
+            _ => true,
+        };
+        self.keep.iter().filter(move |(caller, _)| comes(caller)).map(|(caller, n)| (*caller, *n))
+    }
     /// Units kept for callers other than `caller`.
     pub fn kept_from(&self, caller: Caller) -> u64 {
         self.keep.iter().filter(|(c, _)| **c != caller).map(|(_, n)| *n).sum()

@@ -311,12 +311,17 @@ async fn update(core: &Core, job: Job) -> Job {
 /// The event of a job's new state.
 pub fn job_event(job: &Job, now: &Now) -> NewEvent {
     let message = job.message.as_ref().map(|m| format!(": {m}")).unwrap_or_default();
+    // What was told before is not told again: only the refresh is new.
+    let news = match &job.refresh {
+        Some(refresh) => format!(", then {}: {}", refresh.target, refresh.result),
+        None => format!(" {}{message}", job.state.word()),
+    };
     NewEvent {
         kind: EventKind::JobChanged,
         at: now.stamp(),
         connection: Some(job.connection.clone()),
         target: None,
-        message: format!("{} (job {}) {}{message}", job.command, job.id.0, job.state.word()),
+        message: format!("{} (job {}){news}", job.command, job.id.0),
     }
 }
 

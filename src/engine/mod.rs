@@ -23,7 +23,7 @@ pub mod words;
 use crate::clock::{Clock, ClockMark};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::event::{EventKind, NewEvent};
-use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
+use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{ConnectionSpec, TargetSpec};
@@ -37,7 +37,7 @@ use crate::rules::schedule;
 use crate::store::{Commit, Lane, Opening, Store, Write};
 use crate::upstream::Door;
 use core::{Conn, Core, Pages, Seams, Sharer, Target};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, RwLock};
 
@@ -234,6 +234,16 @@ fn budgets(parts: &Parts) -> Result<Budgets, String> {
             let state = parts.store.target(&key).map_err(|e| e.to_string())?;
             let pages = Pages::known(state.and_then(|s| s.scan).as_ref());
             targets.push(Sharer { key, spec: target.clone(), pages });
+        }
+    }
+    for (credential, (limits, targets)) in &mut all {
+        let spends = |spec: &&ConnectionSpec| parts.credentials.get(&spec.key) == Some(credential);
+        let commands = parts.connections.iter().filter(spends).flat_map(|spec| &spec.commands);
+        let looked_at: BTreeSet<Endpoint> = targets.iter().map(|t| t.spec.endpoint()).collect();
+        let commanded: BTreeSet<Endpoint> = commands.map(|c| c.endpoint()).collect();
+        let reach = [(Caller::Poller, &looked_at), (Caller::Refresh, &looked_at), (Caller::Command, &commanded)];
+        for limit in limits {
+            limit.reach = reach.iter().map(|(caller, endpoints)| (*caller, (*endpoints).clone())).collect();
         }
     }
     Ok(all)

@@ -10,10 +10,16 @@ use crate::domain::connection::{ConnectionState, Switch};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::*;
 use crate::domain::job::{Job, JobState};
+use crate::domain::spec::CommandSpec;
 use crate::domain::time::Steady;
 use crate::rules::budget::Refusal;
 use crate::store::{Commit, Lane, TokenRecord, Write};
 use std::collections::BTreeMap;
+
+/// The parameter of a command that names an item of the connection.
+const ITEM: &str = "item";
+/// Of so many a refusal tells the keys.
+const NAMED_ITEMS: usize = 12;
 
 impl Appliance {
     /// Asks the provider now, if the answer is old enough and the budget funds it. Goes on if the caller goes away.
@@ -44,7 +50,7 @@ impl Appliance {
             return Ok(());
         }
         let sentence = format!("{} is paused: nothing is requested until it is resumed.", conn.spec.key.connection);
-        Err(Denied::NotYet { sentence, not_before: None, retry_after_s: None })
+        Err(Denied::Paused(sentence))
     }
 
     /// I2: not unless the answer on the shelf is old enough.
@@ -76,7 +82,8 @@ impl Appliance {
             Stopped::Refused(Refusal::NotUntil { at, .. }) if *at != Steady::MAX => self.not_before(*at, sentence),
             Stopped::Refused(Refusal::Held(hold)) => self.not_before(hold.until, sentence),
             Stopped::Refused(Refusal::Probing { at }) => self.not_before(*at, sentence),
-            Stopped::Refused(_) | Stopped::Paused | Stopped::Unaskable(_) => {
+            Stopped::Paused => Denied::Paused(sentence),
+            Stopped::Refused(_) | Stopped::Unaskable(_) => {
                 Denied::NotYet { sentence, not_before: None, retry_after_s: None }
             }
             Stopped::Store(e) => Denied::Unavailable(e.to_string()),
@@ -97,6 +104,7 @@ impl Appliance {
             return Err(Denied::NotFound(format!("{} has no command \"{name}\"", key.connection)));
         };
         jobs::fill(&self.core, &conn, command, &parameters).map_err(Denied::Invalid)?;
+        self.refuse_unknown_item(&conn, command, &parameters)?;
         self.core.begun.cancelled().await;
         self.refuse_while_paused(&conn).await?;
         let now = self.now();
@@ -133,6 +141,33 @@ impl Appliance {
             jobs::start(&self.core, conn, job.clone());
         }
         Ok(present::job(job))
+    }
+
+    /// `{item}` is one of what the command's target (`then_refresh`) has now: a request for another would be spent for nothing. Before
+    /// the first good answer nobody knows.
+    fn refuse_unknown_item(
+        &self,
+        conn: &Conn,
+        command: &CommandSpec,
+        parameters: &BTreeMap<String, String>,
+    ) -> Result<(), Denied> {
+        let named = command.then_refresh.as_ref().and_then(|name| conn.target(name));
+        let (Some(wanted), Some(target)) = (parameters.get(ITEM), named) else { return Ok(()) };
+        if self.core.store.target(&target.key)?.is_none_or(|state| state.as_of.is_none()) {
+            return Ok(());
+        }
+        let items = self.core.store.items(&target.key)?;
+        let seen: Vec<String> = items.into_iter().filter(|i| i.removed.is_none()).map(|i| i.key).collect();
+        if seen.contains(wanted) {
+            return Ok(());
+        }
+        let some: Vec<&str> = seen.iter().take(NAMED_ITEMS).map(String::as_str).collect();
+        let more = if seen.len() > NAMED_ITEMS { ", ..." } else { "" };
+        Err(Denied::Invalid(format!(
+            "\"{wanted}\" is no item of {}; nothing was sent. It has: {}{more}",
+            target.key.target,
+            some.join(", ")
+        )))
     }
 
     /// The operator's switch (F11); `None` clears it, the file's value is in force again.
@@ -182,6 +217,9 @@ impl Appliance {
     pub async fn create_token(&self, name: &str, role: &str, organization: &Organization) -> Result<String, Denied> {
         if !["admin", "owner", "reader", "agent"].contains(&role) {
             return Err(Denied::Invalid(format!("there is no role \"{role}\"; take admin, owner, reader or agent")));
+        }
+        if self.core.store.tokens()?.iter().any(|t| t.name == name && t.revoked_at.is_none()) {
+            return Err(Denied::Invalid(words::token_taken(name)));
         }
         let text = mint_token().map_err(Denied::Unavailable)?;
         let token = TokenRecord {

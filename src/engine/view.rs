@@ -371,6 +371,8 @@ pub enum Denied {
         not_before: Option<When>,
         retry_after_s: Option<u64>,
     },
+    /// An operator switched the connection off; no time is known at which that ends.
+    Paused(String),
     /// It can never be done as asked.
     Invalid(String),
     /// An `Idempotency-Key` that was used for another request.

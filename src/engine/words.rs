@@ -21,6 +21,11 @@ pub fn local_zone() -> &'static TimeZone {
     ZONE.get_or_init(TimeZone::system)
 }
 
+/// Two tokens of one name could not be told apart in the log or when one is to be revoked.
+pub fn token_taken(name: &str) -> String {
+    format!("there is a token named \"{name}\" already; take another name, or revoke that one first")
+}
+
 /// `10:30`, with the day where it is not today: `1 Dec 10:30`. Seconds where it is less than two minutes away.
 pub fn clock_time(at: Wall, now: Wall) -> String {
     let zoned = |w: Wall| jiff::Timestamp::from_millisecond(w.0).ok().map(|t| local_zone().to_datetime(t));

@@ -57,6 +57,9 @@ pub fn outgoing(
     if let Some(extra) = values.keys().find(|k| !names.contains(k)) {
         return Err(format!("has no parameter \"{extra}\"; it takes: {}", names.join(", ")));
     }
+    if let Some((name, _)) = values.iter().find(|(_, v)| v.chars().any(char::is_control)) {
+        return Err(format!("takes no control character, and the parameter \"{name}\" has one"));
+    }
     let fill = |text: &str, gaps, place| Template::parse(text, gaps)?.fill(place, when, values);
     let location = fill(path, asker.outside_bodies(), Place::Location)?;
     let header =

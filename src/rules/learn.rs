@@ -201,7 +201,7 @@ mod tests {
     fn limit() -> Limit {
         let kind = Kind::Rolling { window: Span::from_secs(7200) };
         let (keep, cap) = Default::default();
-        Limit { name: "day".into(), amount: 100, kind, scope: Scope::Credential, keep, cap }
+        Limit { name: "day".into(), amount: 100, kind, scope: Scope::Credential, keep, reach: Default::default(), cap }
     }
 
     impl Class {

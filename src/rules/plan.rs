@@ -83,6 +83,24 @@ pub fn plan(limits: &[Limit], demands: &[Demand], interval: Option<Span>) -> Pla
     }
 }
 
+/// How much of what the limits give to pollers these take together, each at its own interval: percent, rounded up, of the limit
+/// that is used most. A limit that leaves pollers nothing is more than used by whoever asks.
+pub fn percent(limits: &[Limit], pollers: &[(Vec<Demand>, Span)]) -> u64 {
+    let of = |limit: &Limit| {
+        let (window, available) = supply(limit)?;
+        let mut books: BTreeMap<Option<&Endpoint>, f64> = BTreeMap::new();
+        for (demand, interval) in pollers.iter().flat_map(|(demands, at)| demands.iter().map(move |d| (d, at))) {
+            let book = Some(&demand.endpoint).filter(|_| limit.scope == Scope::Endpoint);
+            let a_window = demand.units as f64 * window.0 as f64 / interval.0.max(1) as f64;
+            *books.entry(book).or_default() += a_window / available as f64;
+        }
+        books.into_values().reduce(f64::max)
+    };
+    // Floats beyond a whole percent are not rounded up to the next.
+    let most = limits.iter().filter_map(of).fold(0.0, f64::max);
+    (most * 100.0 - 1e-6).ceil().max(0.0) as u64
+}
+
 /// The units of a round that one book of the limit has to carry: all of them, or those of the busiest endpoint.
 fn load(limit: &Limit, costs: &[(Endpoint, u64)]) -> u64 {
     match limit.scope {
@@ -148,6 +166,7 @@ mod tests {
             scope: Scope::Credential,
             keep: BTreeMap::new(),
             cap: BTreeMap::new(),
+            reach: BTreeMap::new(),
         }
     }
     fn daily(amount: u64) -> Limit {

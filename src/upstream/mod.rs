@@ -1,6 +1,7 @@
 //! The real door: reqwest with rustls.
 //! The only room that knows reqwest: `send(Permit, Request) -> Reply`. One request, one permit; follows nothing by itself.
 
+pub mod boundary;
 mod coding;
 mod fault;
 mod gate;

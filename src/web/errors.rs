@@ -26,6 +26,7 @@ pub enum Kind {
     TooLarge,
     MediaType,
     UnknownHost,
+    Paused,
     KeyReused,
     Invalid,
     TooFast,
@@ -50,6 +51,7 @@ impl Kind {
             Kind::TooLarge => (413, "too-large", "Too large"),
             Kind::MediaType => (415, "media-type", "Not in this format"),
             Kind::UnknownHost => (421, "unknown-host", "Not a name of this appliance"),
+            Kind::Paused => (409, "paused", "The connection is paused"),
             Kind::KeyReused => (422, "key-reused", "The Idempotency-Key was used for something else"),
             Kind::Invalid => (422, "invalid", "It cannot be done as asked"),
             Kind::TooFast => (429, "too-fast", "Too many requests to this appliance"),
@@ -156,6 +158,7 @@ impl From<Denied> for Problem {
             Denied::NotYet { sentence, not_before, retry_after_s } => {
                 Problem { not_before, retry_after_s, ..Problem::new(Kind::NotYet, sentence) }
             }
+            Denied::Paused(why) => Problem::new(Kind::Paused, why),
             Denied::Invalid(why) => Problem::new(Kind::Invalid, why),
             Denied::KeyReused(why) => Problem::new(Kind::KeyReused, why),
             Denied::Unavailable(why) => Problem::new(Kind::Unavailable, why).retry_after(5),

@@ -11,6 +11,7 @@ mod headers;
 mod health;
 mod metrics;
 mod pages;
+mod serving;
 pub mod shelf;
 mod svg;
 
@@ -20,17 +21,18 @@ mod sample;
 mod tests;
 
 pub use access::{Access, Listener};
+pub use serving::{Bounds, serve_tcp, serve_unix};
 
 use crate::engine::appliance::Appliance;
 use access::forms::FormKey;
 use access::limits::Limits;
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use jiff::tz::TimeZone;
 use shelf::Shelf;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,6 +43,8 @@ use tower_http::timeout::TimeoutLayer;
 
 /// Event streams that may be open at once; each holds one socket and one place in the broadcast.
 const STREAMS: usize = 1024;
+/// They never take more than this share of the sockets: a page must always find one.
+const STREAM_SHARE: usize = 2;
 /// The longest that a request may take: a refresh waits for the provider at most its own timeout.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -84,7 +88,7 @@ impl WebState {
             form_key: FormKey::random(),
             zone,
             stop,
-            streams: Arc::new(Semaphore::new(STREAMS)),
+            streams: Arc::new(Semaphore::new(STREAMS.min(Bounds::of_machine().sockets / STREAM_SHARE))),
             http: metrics::HttpMetrics::default(),
             boot: u32::from_le_bytes(boot),
             requests: AtomicU64::new(0),
@@ -116,6 +120,22 @@ impl WebState {
     }
 }
 
+/// There is nothing here; where there is something without the slash behind it, the way there. Relative, so that it holds behind a
+/// proxy's prefix too.
+async fn nowhere(uri: Uri, method: Method) -> Response {
+    let path = uri.path().trim_end_matches('/');
+    let last = path.rsplit('/').next().unwrap_or_default();
+    if !uri.path().ends_with('/') || last.is_empty() || !matches!(method, Method::GET | Method::HEAD) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let up = "../".repeat(uri.path().len() - path.len());
+    let query = uri.query().map(|q| format!("?{q}")).unwrap_or_default();
+    match HeaderValue::from_str(&format!("{up}{last}{query}")) {
+        Ok(there) => (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, there)]).into_response(),
+        Err(_) => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
 /// Every route, behind the guards of its listener.
 pub fn router(state: WebState) -> Router {
     let form_guard = from_fn_with_state(state.clone(), access::forms::guard_form);
@@ -132,29 +152,17 @@ pub fn router(state: WebState) -> Router {
         .route("/metrics", get(metrics::page))
         .route("/static/{name}", get(assets::file))
         .nest("/api/v1", api::router())
-        .fallback(|| async { StatusCode::NOT_FOUND })
+        .fallback(nowhere)
         .layer(from_fn_with_state(state.clone(), access::guard::guard));
     let unhurried = api::unhurried().layer(from_fn_with_state(state.clone(), access::guard::guard));
     forms
         .merge(guarded)
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIMEOUT))
         .merge(unhurried)
+        .layer(from_fn(access::hosts::one_host))
         .layer(from_fn_with_state(state.clone(), errors::dress))
         .layer(CompressionLayer::new())
         .layer(from_fn(headers::secure))
         .layer(from_fn_with_state(state.clone(), metrics::count))
         .with_state(state)
-}
-
-/// Serves one TCP listener until the state's stop token is cancelled.
-pub async fn serve_tcp(listener: tokio::net::TcpListener, state: WebState) -> std::io::Result<()> {
-    let stop = state.shared.stop.clone();
-    let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await
-}
-
-/// Serves the unix socket until the state's stop token is cancelled.
-pub async fn serve_unix(listener: tokio::net::UnixListener, state: WebState) -> std::io::Result<()> {
-    let stop = state.shared.stop.clone();
-    axum::serve(listener, router(state).into_make_service()).with_graceful_shutdown(stop.cancelled_owned()).await
 }

@@ -51,7 +51,7 @@ fn limit(style: Style, amount: u64) -> Limit {
         Style::Aligned => Kind::Fixed { window },
     };
     let (keep, cap) = Default::default();
-    Limit { name: "minute".into(), amount, kind, scope: Scope::Credential, keep, cap }
+    Limit { name: "minute".into(), amount, kind, scope: Scope::Credential, keep, reach: Default::default(), cap }
 }
 
 struct Shared {

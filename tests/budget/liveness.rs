@@ -14,7 +14,7 @@ const DAY: u64 = 86_400_000;
 
 pub fn limit(amount: u64, kind: Kind) -> Limit {
     let (keep, cap) = (BTreeMap::new(), BTreeMap::new());
-    Limit { name: "rule".to_owned(), amount, kind, scope: Scope::Credential, keep, cap }
+    Limit { name: "rule".to_owned(), amount, kind, scope: Scope::Credential, keep, reach: Default::default(), cap }
 }
 
 /// 2027-06-01T00:00:00Z at steady zero.

@@ -199,7 +199,7 @@ fn limit(kind: BoxedStrategy<Kind>, amounts: BoxedStrategy<u64>) -> impl Strateg
         if kind != Kind::Concurrent {
             cap.clear();
         }
-        Limit { name: String::new(), amount, kind, scope, keep, cap }
+        Limit { name: String::new(), amount, kind, scope, keep, reach: Default::default(), cap }
     })
 }
 

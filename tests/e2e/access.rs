@@ -168,3 +168,16 @@ async fn every_error_of_the_api_is_a_problem() {
     }
     assert_eq!(provider.count(), asked);
 }
+
+/// Two of one name could not be told apart when one has to go.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tokens_name_is_in_use_once() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url())).await;
+    app.new_token("phone").await;
+    let create = ["token", "create", "--name", "phone", "--role", "reader"];
+    let said = app.larder_here(&create).await.expect(1);
+    assert!(said.stdout.is_empty() && said.stderr.contains("a token named \"phone\""), "{said:?}");
+    app.stop().await;
+    app.larder_here(&create).await.expect(1);
+}

@@ -49,6 +49,21 @@ async fn all_mistakes_of_a_file_are_told_at_once() {
     app.larder(&["--help"]).await.expect(0);
 }
 
+/// What `serve` would not start with.
+#[tokio::test(flavor = "multi_thread")]
+async fn check_reads_the_credentials_too() {
+    let yard = Connection::irrigation("yard", "http://127.0.0.1:9").every("5s");
+    let twin = Connection { name: "twin".to_owned(), ..yard.clone() }.secret_in("OTHER_KEY");
+    let mut config = Config::new().with(yard).with(twin);
+    let secret = config.environment["YARD_KEY"].clone();
+    config.environment.insert("OTHER_KEY".to_owned(), secret);
+    let said = TestApp::prepared(config.clone()).larder_here(&["check"]).await.expect(0);
+    assert!(said.stdout.contains("yard, twin: share one credential and together use 100 %"), "{}", said.stdout);
+    config.environment.remove("OTHER_KEY");
+    let said = TestApp::prepared(config).larder_here(&["check"]).await.expect(2);
+    assert!(said.stderr.contains("OTHER_KEY is not set"), "{said:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn status_says_it_with_its_exit_code() {
     let provider = FakeProvider::limited(5, secs(10)).await;

@@ -146,12 +146,22 @@ async fn a_command_that_makes_no_sense_is_refused() {
     assert!(missing.status == 400 || missing.status == 422, "{missing:?}");
     assert!(missing.body.contains("seconds"), "names what is missing: {}", missing.body);
     operator.commands("yard", "dance", &json!({}), None).await.expect_problem(404);
+    let asked = provider.count();
+    let stranger = json!({"item": "99", "seconds": "5"});
+    let said = operator.commands("yard", "run-zone", &stranger, None).await.expect_problem(422);
+    let told = said["detail"].as_str().unwrap_or_default();
+    assert!(told.contains("\"99\" is no item of controller") && told.contains("1, 2, 3"), "{said}");
+    let broken = json!({"item": "1", "seconds": "5\r\nX: y"});
+    let said = operator.commands("yard", "run-zone", &broken, None).await.expect_problem(422);
+    assert!(said["detail"].as_str().is_some_and(|d| d.contains("control character")), "{said}");
+    assert_eq!(provider.count(), asked, "a refusal costs nothing");
     // A parameter stays inside its place in the query.
-    let tricky = json!({"item": "1&custom=9999#", "seconds": "5"});
+    let tricky = json!({"item": "1", "seconds": "5&relay_id=2#"});
     let reply = operator.commands("yard", "run-zone", &tricky, None).await;
     if reply.status == 202 {
         eventually("it was sent", SOON, || async { (provider.count_of(SET_ZONE) == 1).then_some(()) }).await;
         let seen = provider.seen().into_iter().find(|s| s.endpoint == SET_ZONE).expect("just seen");
-        assert_eq!(seen.parameters["custom"], "5", "{}", seen.query);
+        assert_eq!(seen.parameters["custom"], "5&relay_id=2#", "{}", seen.query);
+        assert_eq!(seen.parameters["relay_id"], "1", "{}", seen.query);
     }
 }

@@ -130,3 +130,23 @@ async fn a_redirect_to_another_host_never_takes_the_key_along() {
     assert_eq!(stranger.count(), 0, "the stranger was asked: {:?}", stranger.seen());
     assert_eq!(app.target("yard", "controller").await["item_count"], 3);
 }
+
+/// What was asked already will not answer otherwise now: one request, and it is said that it goes round.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_in_a_circle_costs_one_request() {
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet().min_age("1s"))).await;
+    app.has_polled("yard", "controller").await;
+    let asked = provider.count();
+    provider.is(Mode::RedirectTo(provider.base_url()));
+    eventually("the answer is old enough", SOON, || async {
+        let reply = app.operator().refreshes("yard", "controller").await;
+        (reply.status == 200).then_some(())
+    })
+    .await;
+    let target = app.target("yard", "controller").await;
+    assert!(target["stale"]["reason"].as_str().is_some_and(|r| r.contains("in a circle")), "{target}");
+    assert_eq!(provider.count(), asked + 1, "{:?}", provider.seen());
+    assert_eq!(app.ledger("yard").await.len(), provider.count(), "law 2");
+    settled(&app, "redirect_refused", "posted").await;
+}

@@ -112,6 +112,11 @@ async fn an_operators_word_survives_a_crash() {
     let view = app.connection("yard").await;
     assert_eq!(view["state"], "disabled", "{view}");
     assert!(view["sentence"].as_str().is_some_and(|s| s.contains("tests")), "says who: {view}");
+    let refused = app.operator().refreshes("yard", "controller").await.expect_problem(409);
+    assert!(
+        refused["not_before"].is_null() && refused["detail"].as_str().is_some_and(|d| d.contains("paused")),
+        "{refused}"
+    );
     // What was under way may end.
     tokio::time::sleep(secs(1)).await;
     let asked = provider.count();

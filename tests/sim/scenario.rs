@@ -164,7 +164,7 @@ fn key(name: &str) -> ConnectionKey {
 
 fn limit(name: &str, amount: u64, kind: Kind) -> Limit {
     let (keep, cap) = (BTreeMap::new(), BTreeMap::new());
-    Limit { name: name.to_owned(), amount, kind, scope: Scope::Credential, keep, cap }
+    Limit { name: name.to_owned(), amount, kind, scope: Scope::Credential, keep, reach: Default::default(), cap }
 }
 
 fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {

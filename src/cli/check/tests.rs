@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::ids::ConnectionKey;
-use crate::domain::spec::{Carrier, Conditional, NetworkSpec, PollSpec, ReadingSpec, WaitSpec};
+use crate::domain::spec::{Carrier, Conditional, NetworkSpec, PollSpec, ReadingSpec, SecretSource, WaitSpec};
 
 fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
     ConnectionSpec {
@@ -45,8 +45,7 @@ fn planned(spec: &ConnectionSpec) -> Line<'_> {
 
 fn report(specs: &[ConnectionSpec]) -> Report<'_> {
     let lines: Vec<Line> = specs.iter().map(planned).collect();
-    let crowds = crowds(&lines);
-    Report { lines, crowds, own: Vec::new(), pages: Vec::new() }
+    Report { lines, crowds: Vec::new(), own: Vec::new(), pages: Vec::new(), unreadable: Vec::new() }
 }
 
 fn every_s(s: u64) -> Interval {
@@ -82,7 +81,8 @@ fn an_own_recipe_that_wins_over_a_built_in_one_is_told() {
     let link = |name| format!("[[connection]]\nname = \"{name}\"\nrecipe = \"{name}\"\nbase_url = \"http://x.test\"\n");
     std::fs::write(&config, link("hydrawise") + &link("mine")).unwrap();
     let settings = settings(&config).unwrap();
-    let said = Report::of(&settings, &Recipes::beside(&config), &Pages::default()).text(&config);
+    let said = Report::of(&settings, identified(&settings.connections), &Recipes::beside(&config), &Pages::default())
+        .text(&config);
     let file = dir.path().join("recipes/hydrawise.toml");
     let sentence = format!(
         "hydrawise: its recipe is {}, a file of your own, which wins over the built-in recipe \"hydrawise\".\n",
@@ -117,36 +117,99 @@ fn limits_that_keep_everything_for_others_leave_no_plan() {
     assert!(report.lines[0].sentence().contains("leave its poller nothing (limit \"status\")"));
 }
 
+/// As the door would tell them apart: by the secret, without the line break behind it.
+fn identified(connections: &[ConnectionSpec]) -> Credentials {
+    let mut known = Credentials::default();
+    for spec in connections {
+        let SecretSource::File(path) = &spec.secret else { continue };
+        match std::fs::read_to_string(path) {
+            Ok(text) => {
+                let mut id = [0; 16];
+                id.copy_from_slice(&blake3::hash(text.trim().as_bytes()).as_bytes()[..16]);
+                known.of.insert(spec.key.clone(), CredentialId(id));
+            }
+            Err(e) => known.unreadable.push((spec.key.clone(), format!("{} cannot be read: {e}", path.display()))),
+        }
+    }
+    known
+}
+
+/// Connections of one provider that allows 5 in 5 minutes with one kept: a round every 75 s.
+fn written(folder: &Path, connections: &[(&str, &str, &str)]) -> std::path::PathBuf {
+    let one = |(name, secret, poll): &(&str, &str, &str)| {
+        format!(
+            "[[connection]]\nname = \"{name}\"\nbase_url = \"https://api.example.test\"\n\
+             credential = {{ file = \"{secret}\", query = \"key\" }}\npoll = {{ {poll} }}\n\
+             [[connection.limit]]\nname = \"status\"\nrequests = 5\nwindow = \"5m\"\nkind = \"rolling\"\n\
+             keep = {{ refresh = 1 }}\n\
+             [[connection.target]]\nname = \"t\"\nget = \"/t\"\nitems = \"$[*]\"\nkey = \"$.id\"\n"
+        )
+    };
+    let file = folder.join("larder.toml");
+    std::fs::write(&file, connections.iter().map(one).collect::<String>()).unwrap();
+    for (name, value) in [("a.key", "SAME-SECRET\n"), ("b.key", "SAME-SECRET"), ("c.key", "ANOTHER-SECRET\n")] {
+        std::fs::write(folder.join(name), value).unwrap();
+    }
+    file
+}
+
 #[test]
-fn two_connections_with_one_credential_share_one_budget() {
-    for (a, b, percent, kept) in [
-        (every_s(75), every_s(75), 200, false),
-        (every_s(150), every_s(150), 100, true),
-        (every_s(100), every_s(300), 100, true),
-        (every_s(75), Interval::Auto, 100, true),
+fn connections_with_one_secret_share_one_budget_wherever_it_lies() {
+    let every = |s: u64| format!("interval = \"{s}s\"");
+    let auto = || "interval = \"auto\"".to_owned();
+    for (a, b, percent, kept, intervals) in [
+        (every(75), every(75), 200, false, [75, 75]),
+        (every(150), every(150), 100, true, [150, 150]),
+        (every(75), auto(), 150, false, [75, 150]),
+        (every(300), auto(), 75, true, [300, 150]),
+        (auto(), auto(), 100, true, [150, 150]),
     ] {
-        let specs = [spec("front", "KEY", a), spec("back", "KEY", b), spec("alone", "OTHER", every_s(75))];
-        let report = report(&specs);
-        let shared: Vec<(u64, usize)> = report.crowds.iter().map(|c| (c.percent, c.names.len())).collect();
-        assert_eq!((shared, report.is_sustainable()), (vec![(percent, 2)], kept), "{a:?} {b:?}");
+        for second in ["a.key", "b.key"] {
+            let folder = tempfile::tempdir().unwrap();
+            let of = [("front", "a.key", a.as_str()), ("back", second, b.as_str()), ("alone", "c.key", &every(75))];
+            let settings = settings(&written(folder.path(), &of)).unwrap();
+            let report =
+                Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default());
+            let shared: Vec<(u64, &[String])> = report.crowds.iter().map(|c| (c.percent, c.names.as_slice())).collect();
+            let names = ["front".to_owned(), "back".to_owned()];
+            assert_eq!((shared, report.is_sustainable()), (vec![(percent, &names[..])], kept), "{a} {b} {second}");
+            let planned: Vec<u64> = report.lines.iter().map(|l| l.plan.interval.as_secs()).collect();
+            assert_eq!(planned, [intervals[0], intervals[1], 75], "{a} {b} {second}");
+        }
     }
 }
 
 #[test]
 fn what_is_not_polled_burdens_nobody() {
-    let mut specs = [spec("front", "KEY", every_s(10)), spec("back", "KEY", every_s(75))];
-    specs[0].poll.enabled = false;
-    let report = report(&specs);
+    let folder = tempfile::tempdir().unwrap();
+    let of = [("front", "a.key", "enabled = false, interval = \"10s\""), ("back", "a.key", "interval = \"75s\"")];
+    let settings = settings(&written(folder.path(), &of)).unwrap();
+    let report = Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default());
     assert!(report.is_sustainable());
     assert!(report.crowds.is_empty());
     assert_eq!(report.lines[0].cells()[2..4], ["off".to_owned(), "0".to_owned()]);
 }
 
 #[test]
+fn a_credential_that_cannot_be_read_is_told_and_is_still_one_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let poll = "interval = \"150s\"";
+    let of = [("front", "gone.key", poll), ("back", "gone.key", poll), ("alone", "c.key", "interval = \"75s\"")];
+    let settings = settings(&written(folder.path(), &of)).unwrap();
+    let report = Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default());
+    assert_eq!(report.unreadable.len(), 2, "{:?}", report.unreadable);
+    assert!(report.unreadable.iter().all(|s| s.contains("gone.key") && s.contains("cannot be read")));
+    assert_eq!((report.crowds.len(), report.crowds[0].percent), (1, 100));
+}
+
+#[test]
 fn the_packaged_example_is_valid_and_can_be_kept_up() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml");
     let settings = settings(&example).unwrap();
-    assert!(Report::of(&settings, &Recipes::embedded(), &Pages::default()).is_sustainable());
+    assert!(
+        Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default())
+            .is_sustainable()
+    );
     // Its commented half is an example too.
     let text = std::fs::read_to_string(&example).unwrap();
     let half = text.split("without a recipe:\n").nth(1).unwrap();
@@ -156,5 +219,8 @@ fn the_packaged_example_is_valid_and_can_be_kept_up() {
     let file = folder.path().join("larder.toml");
     std::fs::write(&file, uncommented).unwrap();
     let settings = super::settings(&file).unwrap();
-    assert!(Report::of(&settings, &Recipes::embedded(), &Pages::default()).is_sustainable());
+    assert!(
+        Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default())
+            .is_sustainable()
+    );
 }

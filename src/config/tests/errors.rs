@@ -164,6 +164,10 @@ fn limits_are_refused_in_words() {
             "7: L.kind: \"roling\" is unknown; did you mean `rolling`?",
         ),
         ("requests = 0\nkind = \"concurrent\"", "6: L.requests: must be at least 1, not 0"),
+        (
+            "requests = 99999999999999999999\nkind = \"concurrent\"",
+            "6: L.requests: must be at most 9223372036854775807, not 99999999999999999999",
+        ),
         ("requests = \"5\"\nkind = \"concurrent\"", "6: L.requests: must be a whole number, at least 1, not a text"),
         ("requests = 5\nkind = \"rolling\"\nwindow = \"0s\"", "8: L.window: must be longer than nothing"),
         (

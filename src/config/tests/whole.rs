@@ -180,6 +180,7 @@ fn every_kind_of_limit_is_read() {
         scope: Scope::Credential,
         keep: Default::default(),
         cap: Default::default(),
+        reach: Default::default(),
     };
     let utc = || "UTC".to_owned();
     let sundays = || Kind::Weekly {

@@ -10,14 +10,14 @@ use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
 use crate::engine::core::{Conn, Core, SLOW_COMMIT};
-use crate::rules::address;
+use crate::rules::address::{self, Elsewhere};
 use crate::rules::budget;
 use crate::rules::budget::Permit;
 use crate::store::{Admission, Commit, Lane};
 use crate::upstream::Request;
 
-/// Hops that one fetch may take.
-const MAX_HOPS: usize = 5;
+/// Redirects that one fetch follows. Each costs a request; who needs more has moved, and the address belongs into the configuration.
+const MAX_HOPS: usize = 3;
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
@@ -135,25 +135,46 @@ async fn hops(
     let mut asking = first.clone();
     let mut permit = permit;
     let mut request = request;
-    for _ in 0..MAX_HOPS {
+    let mut asked = Vec::new();
+    loop {
         let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
         let reply = core.door.send(permit, request.clone()).await;
         let exchanged = Exchanged::new(reply, (charge, reserved_at), &asking, first, &request.location);
         let Some((status, location)) = redirect(&exchanged.reply) else { return Ok(exchanged) };
-        let Ok(next) = address::resolve(&conn.spec.base_url, &request.location, location) else {
-            return Ok(refused(exchanged));
+        let next = match address::resolve(&conn.spec.base_url, &request.location, location) {
+            Ok(next) => next,
+            Err(elsewhere) => return Ok(refused(exchanged, &away(&elsewhere))),
         };
+        let before = (request.method, std::mem::take(&mut request.location));
+        asked.push(before);
+        let then = redirected(request, status, next);
+        if asked.iter().any(|(method, location)| *method == then.method && *location == then.location) {
+            return Ok(refused(exchanged, IN_A_CIRCLE));
+        }
+        if asked.len() > MAX_HOPS {
+            return Ok(refused(exchanged, TOO_FAR));
+        }
         let rule = "redirect on the provider's host".to_owned();
         settle(core, conn, &exchanged, Outcome::Redirected, rule).await?;
-        asking.endpoint = endpoint_of(&next);
-        request = redirected(request, status, next);
+        asking.endpoint = endpoint_of(&then.location);
+        request = then;
         permit = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await?;
     }
-    let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
-    let location = request.location.clone();
-    let reply = core.door.send(permit, request).await;
-    let exchanged = Exchanged::new(reply, (charge, reserved_at), &asking, first, &location);
-    Ok(if redirect(&exchanged.reply).is_some() { refused(exchanged) } else { exchanged })
+}
+
+const IN_A_CIRCLE: &str = "the provider redirects in a circle, to what was asked already";
+const TOO_FAR: &str = "the provider redirects on and on; after three redirects nothing more is followed";
+
+/// The host is named: it may be the new address.
+fn away(elsewhere: &Elsewhere) -> String {
+    match elsewhere {
+        Elsewhere::NotAnAddress => "the provider redirects to what is no address".to_owned(),
+        Elsewhere::OtherOrigin(host) => {
+            format!(
+                "the provider redirects to another host or scheme ({host}); not followed, the credential stays here"
+            )
+        }
+    }
 }
 
 fn redirect(reply: &Reply) -> Option<(u16, &str)> {
@@ -171,9 +192,8 @@ fn redirected(request: Request, status: u16, location: String) -> Request {
     Request { method: "GET", location, headers, body: Vec::new(), ..request }
 }
 
-fn refused(exchanged: Exchanged) -> Exchanged {
-    let detail =
-        "the provider redirects away from its host, or in circles; not followed, the credential stays here".to_owned();
+fn refused(exchanged: Exchanged, why: &str) -> Exchanged {
+    let detail = why.to_owned();
     Exchanged { reply: Reply { result: Err(Failure::RedirectRefused), detail, ..exchanged.reply }, ..exchanged }
 }
 

@@ -27,6 +27,7 @@ pub fn own_pace() -> Vec<Limit> {
         kind: Kind::Rolling { window },
         scope: Scope::Credential,
         keep: Default::default(),
+        reach: Default::default(),
         cap: Default::default(),
     };
     vec![

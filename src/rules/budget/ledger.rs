@@ -121,7 +121,7 @@ impl Counter {
         }
         let kept: u64 = match self.limit.kind {
             Kind::Pace { .. } => 0,
-            _ => unused_keep(&self.limit, counting, Some(caller)),
+            _ => unused_keep(&self.limit, key.as_ref(), counting, Some(caller)),
         };
         let total = counting.total().saturating_add(self.units(cost)).saturating_add(kept).saturating_add(others);
         let capped = match self.limit.cap.get(&caller) {
@@ -189,7 +189,7 @@ impl Counter {
             used: shown.total(),
             used_by: shown.by_caller(),
             foreign: taken.map_or(0, |(units, _)| units),
-            kept: unused_keep(&self.limit, &counting, None),
+            kept: unused_keep(&self.limit, key.as_ref(), &counting, None),
             next_free_at: own_free.into_iter().chain(taken.map(|(_, release)| release)).min(),
             resets_at: match (in_force, book) {
                 (Window::Anchored { .. }, Some(b)) => b.counting(in_force, now).last().map(|(release, _)| release),
@@ -199,10 +199,10 @@ impl Counter {
     }
 }
 
-/// Kept units that are still there, for all callers but `except`.
-fn unused_keep(limit: &Limit, counting: &Units, except: Option<Caller>) -> u64 {
-    let keeps = limit.keep.iter().filter(|(c, _)| Some(**c) != except);
-    keeps.map(|(c, n)| n.saturating_sub(counting.of(*c))).sum()
+/// Kept units of a book that are still there, for all callers but `except`.
+fn unused_keep(limit: &Limit, endpoint: Option<&Endpoint>, counting: &Units, except: Option<Caller>) -> u64 {
+    let keeps = limit.keeps_on(endpoint).filter(|(caller, _)| Some(*caller) != except);
+    keeps.map(|(caller, n)| n.saturating_sub(counting.of(caller))).sum()
 }
 
 impl Ledger {

@@ -20,6 +20,7 @@ fn limit(amount: u64, kind: Kind) -> Limit {
         scope: Scope::Credential,
         keep: BTreeMap::new(),
         cap: BTreeMap::new(),
+        reach: BTreeMap::new(),
     }
 }
 
@@ -350,5 +351,24 @@ fn the_provider_may_say_that_a_request_cost_more_and_never_that_it_cost_less() {
         desk.settles_at_cost(id, 1_700, Settlement::Posted, said);
         assert_eq!(used(&desk), counts, "{said:?}");
         assert!(desk.polls(11_700).is_ok(), "and all of it is free a window after the answer");
+    }
+}
+
+/// A unit that nobody can ever take is not kept from the others.
+#[test]
+fn nothing_is_kept_where_its_caller_never_goes() {
+    let (status, set_zone) = (Endpoint("/status".into()), Endpoint("/setzone".into()));
+    let limit = Limit {
+        scope: Scope::Endpoint,
+        keep: BTreeMap::from([(Caller::Refresh, 1)]),
+        reach: BTreeMap::from([(Caller::Refresh, [status.clone()].into())]),
+        ..rolling(5, 300)
+    };
+    let mut desk = Desk::new(vec![limit]);
+    let usage = desk.ledger.usage(&at(0), &[status, set_zone]);
+    assert_eq!(usage.iter().map(|u| u.kept).collect::<Vec<_>>(), [0, 1], "in the order of the endpoints: {usage:?}");
+    for (caller, endpoint, fit) in [(Caller::Poller, "/status", 4), (Caller::Command, "/setzone", 5)] {
+        let taken = (0..10).take_while(|ms| desk.asks(&at(*ms), caller, endpoint, 1).is_ok()).count();
+        assert_eq!(taken, fit, "{caller:?}");
     }
 }

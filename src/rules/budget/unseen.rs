@@ -31,7 +31,7 @@ mod tests {
 
     fn limit(amount: u64, kind: Kind) -> Limit {
         let (scope, keep, cap) = Default::default();
-        Limit { name: "l".to_owned(), amount, kind, scope, keep, cap }
+        Limit { name: "l".to_owned(), amount, kind, scope, keep, reach: Default::default(), cap }
     }
 
     fn rolling(amount: u64, seconds: u64) -> Limit {

@@ -53,7 +53,7 @@ pub const fn in_words(outcome: Outcome) -> &'static str {
         Outcome::TooLarge => "answer too large",
         Outcome::Undecodable => "answer could not be decoded",
         Outcome::Redirected => "redirected",
-        Outcome::RedirectRefused => "redirect to another host refused",
+        Outcome::RedirectRefused => "redirect not followed",
         Outcome::Lost => "lost in a crash",
     }
 }
@@ -233,7 +233,7 @@ fn failed(failure: Failure) -> Verdict {
         Failure::NotSent => (Outcome::Unreachable, "not sent in time"),
         Failure::TooLarge => (Outcome::TooLarge, "body above the cap"),
         Failure::Undecodable => (Outcome::Undecodable, "body cut off or not decodable"),
-        Failure::RedirectRefused => (Outcome::RedirectRefused, "redirect to another host"),
+        Failure::RedirectRefused => (Outcome::RedirectRefused, "redirect not followed"),
     };
     Verdict::new(outcome, rule)
 }

@@ -270,7 +270,7 @@ fn no_complete_answer() {
         (Failure::NotSent, Unreachable, "not sent in time"),
         (Failure::TooLarge, TooLarge, "body above the cap"),
         (Failure::Undecodable, Undecodable, "body cut off or not decodable"),
-        (Failure::RedirectRefused, RedirectRefused, "redirect to another host"),
+        (Failure::RedirectRefused, RedirectRefused, "redirect not followed"),
     ];
     for (failure, outcome, rule) in table {
         let reply = Reply { result: Err(failure), detail: "in words".into(), ..reply(200, &[], b"") };

@@ -92,8 +92,8 @@ fn clamp(hint: &WaitHint, waits: &WaitSpec) -> (Span, String) {
     let length = wait.clamp(waits.floor, waits.ceiling.max(waits.floor));
     let source = match length.cmp(&wait) {
         Ordering::Equal => source.clone(),
-        Ordering::Greater => format!("the floor of {length}; {source} said {wait}"),
-        Ordering::Less => format!("the ceiling of {length}; {source} said {wait}"),
+        Ordering::Greater => format!("{source} ({wait}, raised to the floor of {length})"),
+        Ordering::Less => format!("{source} ({wait}, clipped to {length})"),
     };
     (length, source)
 }

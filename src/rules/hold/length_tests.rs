@@ -23,6 +23,7 @@ fn usage(kind: Kind, amount: u64, used: u64, next_free_at: u64) -> Usage {
         scope: Scope::Credential,
         keep: BTreeMap::new(),
         cap: BTreeMap::new(),
+        reach: BTreeMap::new(),
     };
     let next_free_at = Some(Steady(next_free_at));
     let (declared, used_by) = (limit.amount, BTreeMap::new());
@@ -141,9 +142,9 @@ proptest! {
 fn the_source_of_a_length_is_what_made_it() {
     let waits = WaitSpec { floor: Span::from_secs(10), ceiling: Span::from_secs(3600), ..WaitSpec::default() };
     for (wait_s, length_s, source) in [
-        (1, 10, "the floor of 10 s; Retry-After said 1 s"),
+        (1, 10, "Retry-After (1 s, raised to the floor of 10 s)"),
         (60, 60, "Retry-After"),
-        (86_400, 3600, "the ceiling of 1 h; Retry-After said 1 d"),
+        (86_400, 3600, "Retry-After (1 d, clipped to 1 h)"),
     ] {
         let verdict = verdict(Outcome::Limited, Some(wait_s));
         let (scope, reserved_at) = (HoldScope::Credential, now().stamp());

@@ -15,7 +15,7 @@ fn answer(headers: &[(&str, &str)]) -> Answer {
 
 fn limit(name: &str, amount: u64, kind: Kind) -> Limit {
     let (keep, cap) = (BTreeMap::new(), BTreeMap::new());
-    Limit { name: name.into(), amount, kind, scope: Scope::Credential, keep, cap }
+    Limit { name: name.into(), amount, kind, scope: Scope::Credential, keep, reach: Default::default(), cap }
 }
 
 fn rolling(name: &str, amount: u64, seconds: u64) -> Limit {

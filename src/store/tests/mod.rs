@@ -42,7 +42,7 @@ fn controller() -> TargetKey {
 fn limit(amount: u64) -> Vec<Limit> {
     let kind = Kind::Rolling { window: Span::from_secs(300) };
     let (keep, cap) = Default::default();
-    vec![Limit { name: "status".into(), amount, kind, scope: Scope::Credential, keep, cap }]
+    vec![Limit { name: "status".into(), amount, kind, scope: Scope::Credential, keep, reach: Default::default(), cap }]
 }
 
 fn ask() -> Ask {

@@ -1,7 +1,11 @@
 //! Which `Host` a request may carry, and whether its `Origin` is this site: the guards against DNS rebinding and against other
 //! sites' forms. Text in, decision out.
 
-use axum::http::{HeaderMap, header};
+use crate::web::errors::Problem;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 
 /// The name part of a `Host` value or of an authority: no port, no brackets, lower case, no final dot.
@@ -56,6 +60,18 @@ pub fn advice(name: Option<&str>, configured: &[String]) -> String {
 /// The authority that the request was sent to: `Host`, as text.
 pub fn host_of(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::HOST)?.to_str().ok()
+}
+
+/// A request that names two hosts is refused before anybody chooses one of them: a proxy in front may have chosen the other
+/// (RFC 9112 section 3.2).
+pub async fn one_host(request: Request, next: Next) -> Response {
+    let asked: Vec<_> = request.headers().get_all(header::HOST).iter().map(HeaderValue::as_bytes).collect();
+    let authority = request.uri().authority().map(|a| a.as_str().as_bytes());
+    let differs = |host: &[u8]| authority.is_some_and(|own| !own.eq_ignore_ascii_case(host));
+    if asked.len() > 1 || asked.first().is_some_and(|host| differs(host)) {
+        return Problem::bad_request("The request names more than one host.").into_response();
+    }
+    next.run(request).await
 }
 
 /// Whether the request may have been caused by a page of another site. Browsers send `Origin` with every change; a program that

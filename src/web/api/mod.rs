@@ -17,7 +17,7 @@ use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey,
 use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use serde::de::DeserializeOwned;
@@ -67,9 +67,23 @@ pub struct Ask<Q = NoQuery> {
     pub headers: HeaderMap,
 }
 
+/// A query whose names are known: another one is a mistake that must not be answered with everything.
+pub trait Known: DeserializeOwned {
+    /// Beside `organization`.
+    const NAMES: &'static [&'static str];
+}
+
 /// For routes whose only query parameter is `organization`.
 #[derive(serde::Deserialize)]
 pub struct NoQuery {}
+
+impl Known for NoQuery {
+    const NAMES: &'static [&'static str] = &[];
+}
+
+impl Known for Paging {
+    const NAMES: &'static [&'static str] = &["after", "limit"];
+}
 
 /// `after` and `limit` of paged lists.
 #[derive(serde::Deserialize)]
@@ -89,11 +103,12 @@ struct Named {
     organization: Option<String>,
 }
 
-impl<Q: DeserializeOwned> FromRequestParts<WebState> for Ask<Q> {
+impl<Q: Known> FromRequestParts<WebState> for Ask<Q> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &WebState) -> Result<Self, Problem> {
         let unreadable = |_| Problem::bad_request("The query cannot be read: after and limit are whole numbers.");
+        refuse_unknown(&parts.uri, Q::NAMES)?;
         let named = axum::extract::Query::<Named>::try_from_uri(&parts.uri).map_err(unreadable)?.0;
         let query = axum::extract::Query::<Q>::try_from_uri(&parts.uri).map_err(unreadable)?.0;
         // No viewer means that no guard stood before this route: refuse.
@@ -102,6 +117,17 @@ impl<Q: DeserializeOwned> FromRequestParts<WebState> for Ask<Q> {
         let organization = scope(&viewer, named.organization.as_deref())?;
         Ok(Ask { viewer, organization, query, headers: parts.headers.clone() })
     }
+}
+
+/// A query parameter that means nothing here is told, not left out.
+pub fn refuse_unknown(uri: &Uri, names: &[&str]) -> Result<(), Problem> {
+    let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map_err(|_| Problem::bad_request("The query cannot be read."))?;
+    let unknown = |(name, _): &&(String, String)| name != "organization" && !names.contains(&name.as_str());
+    let Some((name, _)) = pairs.0.iter().find(unknown) else { return Ok(()) };
+    let known: Vec<&str> = names.iter().copied().chain(["organization"]).collect();
+    let name: String = name.chars().take(40).collect();
+    Err(Problem::bad_request(format!("There is no query parameter \"{name}\" here; there is: {}.", known.join(", "))))
 }
 
 impl<Q> Ask<Q> {

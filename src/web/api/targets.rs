@@ -48,7 +48,7 @@ pub async fn refresh(
             response.headers_mut().extend(headers);
             Ok(response)
         }
-        Err(denied @ Denied::NotYet { .. }) => {
+        Err(denied @ (Denied::NotYet { .. } | Denied::Paused(_))) => {
             let state = web.shelf().connection(&key.connection).ok().map(|c| c.state);
             Err(Problem::from(denied).in_state(state))
         }

@@ -4,7 +4,7 @@
 
 use super::WebState;
 use super::access::Viewer;
-use super::api::scope;
+use super::api::{refuse_unknown, scope};
 use super::errors::{Kind, Problem};
 use super::shelf::Shelf;
 use crate::domain::event::{Event as Happened, EventKind};
@@ -12,7 +12,7 @@ use crate::domain::ids::{EventId, Organization};
 use crate::engine::view::EventView;
 use axum::Extension;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt};
@@ -91,9 +91,11 @@ fn is_hint(view: &EventView) -> bool {
 pub async fn stream(
     State(web): State<WebState>,
     Extension(viewer): Extension<Viewer>,
+    uri: Uri,
     Query(asked): Query<Asked>,
     request: HeaderMap,
 ) -> Result<Response, Problem> {
+    refuse_unknown(&uri, &["connection", "after"])?;
     let organization = scope(&viewer, asked.organization.as_deref())?;
     let resume = resume_from(&request, asked.after.as_deref())?;
     let Ok(place) = web.shared.streams.clone().try_acquire_owned() else {

@@ -221,7 +221,8 @@ fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
         href: format!("{}/t/{}{}", segment(&target.connection), segment(&target.name), visit.suffix()),
         chip: Chip::of(target.state),
         phase: (target.phase != "active").then_some(target.phase),
-        sentence: (target.state != Word::Fresh).then_some(target.sentence),
+        // The age stands beside it, and grows.
+        sentence: Some(target.reason).filter(|reason| !reason.is_empty()),
         items: match target.item_count {
             1 => "1 item".to_owned(),
             n => format!("{} items", show::count(n)),

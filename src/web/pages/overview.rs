@@ -1,10 +1,10 @@
 //! `/`: how everything stands, worst first in one sentence; a card for each connection; what happened lately.
 
-use super::show::{self, Age, Chip, Face, Moment};
+use super::show::{self, Age, Chip, Face, Left, Moment};
 use super::{Frame, Visit, html, segment, suffix};
-use crate::domain::ids::Organization;
+use crate::domain::ids::{Organization, TargetKey, TargetName};
 use crate::domain::state::State as Word;
-use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView};
+use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, TargetView};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
 use askama::Template;
@@ -17,6 +17,10 @@ use std::collections::BTreeSet;
 const ACTIVITY: usize = 20;
 /// Gauges on a card; the connection's own page has all.
 const GAUGES: usize = 3;
+/// Items on a card.
+const READINGS: usize = 3;
+/// Longer targets are not read for that.
+const LOOKED_THROUGH: u64 = 500;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -53,11 +57,21 @@ struct Card {
     /// What the provider said, while it is held.
     said: Option<String>,
     findings: Vec<Finding>,
+    readings: Vec<Reading>,
     gauges: Vec<Gauge>,
     more_gauges: usize,
     next_poll: Option<Moment>,
     oldest: Option<Age>,
     paused: bool,
+}
+
+/// An item that tells most: what runs, and what changed last.
+struct Reading {
+    title: String,
+    state: Option<String>,
+    active: bool,
+    left: Option<Left>,
+    changed: Moment,
 }
 
 /// What the owners should know of a connection.
@@ -109,7 +123,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let headline = headline(&own);
     let page = Overview {
         notes: web.shelf().health().notes,
-        cards: own.iter().map(|c| card(&face, &visit, c, headline.says.as_deref())).collect(),
+        cards: own.iter().map(|c| card(&face, &visit, c, &items(&web, &visit, c), headline.says.as_deref())).collect(),
         headline,
         activity: activity.into_iter().filter(ours).map(|e| line(&face, &frame.root, e)).collect(),
         organizations,
@@ -151,7 +165,7 @@ pub fn headline(connections: &[ConnectionView]) -> Headline {
 }
 
 /// `told` is the connection whose sentence stands above already.
-fn card(face: &Face, visit: &Visit, connection: &ConnectionView, told: Option<&str>) -> Card {
+fn card(face: &Face, visit: &Visit, connection: &ConnectionView, items: &[ItemView], told: Option<&str>) -> Card {
     Card {
         href: format!("c/{}{}", segment(&connection.name), visit.suffix()),
         name: connection.name.clone(),
@@ -161,12 +175,41 @@ fn card(face: &Face, visit: &Visit, connection: &ConnectionView, told: Option<&s
             .then(|| connection.sentence.clone()),
         said: connection.hold.as_ref().and_then(|h| h.said.clone()),
         findings: findings(face, connection),
+        readings: readings(face, items),
         gauges: connection.budget.iter().take(GAUGES).map(|b| gauge(face, b)).collect(),
         more_gauges: connection.budget.len().saturating_sub(GAUGES),
         next_poll: face.maybe(connection.poll.next_poll_at),
         oldest: connection.oldest_age_seconds.map(Age::of),
         paused: !connection.enabled,
     }
+}
+
+/// What is on the shelf of a connection. A target that cannot be read, or that is too long to look through for a few lines, is left
+/// to its own page.
+fn items(web: &WebState, visit: &Visit, connection: &ConnectionView) -> Vec<ItemView> {
+    let key = visit.connection(&connection.name);
+    let targets = web.shelf().targets(&key).unwrap_or_default();
+    let short = targets.into_iter().filter(|t| t.item_count <= LOOKED_THROUGH);
+    let of = |t: TargetView| {
+        let key = TargetKey { connection: key.clone(), target: TargetName(t.name) };
+        web.shelf().target(&key).map(|t| t.items).unwrap_or_default()
+    };
+    short.flat_map(of).filter(|i| i.removed_at.is_none()).collect()
+}
+
+/// What runs first, then what changed last.
+fn readings(face: &Face, items: &[ItemView]) -> Vec<Reading> {
+    let active = |i: &ItemView| i.decays.as_ref().is_some_and(|d| i.state.as_deref() == Some(d.seen.as_str()));
+    let mut telling: Vec<&ItemView> = items.iter().collect();
+    telling.sort_by_key(|i| (!active(i), std::cmp::Reverse(i.changed_at)));
+    let reading = |i: &ItemView| Reading {
+        title: show::shorten(&i.title, 60),
+        state: i.state.clone(),
+        active: active(i),
+        left: i.decays.as_ref().filter(|_| active(i)).map(|d| Left::until(face, d.ends_at)),
+        changed: face.moment(i.changed_at),
+    };
+    telling.into_iter().take(READINGS).map(reading).collect()
 }
 
 pub fn findings(face: &Face, connection: &ConnectionView) -> Vec<Finding> {

@@ -83,6 +83,13 @@ impl Age {
     }
 }
 
+impl Left {
+    pub fn until(face: &Face, end: When) -> Left {
+        let seconds = u64::try_from((end.0.0 - face.now.0).div_euclid(1000)).unwrap_or(0);
+        Left { seconds, text: span(seconds) }
+    }
+}
+
 impl Chip {
     pub fn of(state: State) -> Chip {
         Chip { id: state.word(), word: word(state) }

@@ -64,6 +64,8 @@ struct Item {
     state: Option<String>,
     /// It is in a state that ends by itself: something is going on.
     active: bool,
+    /// Its countdown has ended since the answer: what was seen, and until when it was to last.
+    assumed: Option<(String, Moment)>,
     fields: Vec<(String, Shown)>,
     changed: Moment,
     first_seen: Moment,
@@ -179,6 +181,7 @@ fn item(face: &Face, item: &ItemView) -> Item {
         key: show::shorten(&item.key, 60),
         state: item.state.clone(),
         active: running,
+        assumed: item.decays.as_ref().filter(|_| !running).map(|d| (d.seen.clone(), face.moment(d.ends_at))),
         fields: item.fields.iter().map(|(n, v)| (show::label(n), show::field(face, v))).collect(),
         changed: face.moment(item.changed_at),
         first_seen: face.moment(item.first_seen_at),

@@ -211,3 +211,23 @@ async fn tokens_and_backups_are_for_admins_and_the_unix_socket() {
         }
     }
 }
+
+/// RFC 9112 section 3.2: whoever stands in front may have looked at the other one.
+#[tokio::test]
+async fn a_request_that_names_two_hosts_is_refused() {
+    let site = Site::loopback(Sample::calm());
+    for (uri, hosts, status) in [
+        ("/livez", &["127.0.0.1"][..], 200),
+        ("/livez", &["127.0.0.1", "127.0.0.1"], 400),
+        ("/", &["127.0.0.1", "evil.example"], 400),
+        ("http://evil.example/", &["127.0.0.1"], 400),
+        ("http://127.0.0.1/livez", &["127.0.0.1"], 200),
+    ] {
+        let mut request = Request::builder().uri(uri);
+        for host in hosts {
+            request = request.header("host", *host);
+        }
+        let response = site.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(response.status().as_u16(), status, "{uri} {hosts:?}");
+    }
+}

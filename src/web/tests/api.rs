@@ -272,3 +272,33 @@ async fn metrics_say_what_the_pages_say() {
     );
     assert!(text.ends_with("# EOF\n"));
 }
+
+/// A parameter that means nothing is a mistake of the asker, and answering with everything hides it.
+#[tokio::test]
+async fn a_query_that_means_nothing_is_refused() {
+    let site = Site::loopback(Sample::calm());
+    let api = "/api/v1/connections/yard";
+    for (path, status) in [
+        ("/targets/controller/history?before=zz", 400),
+        ("/targets/controller/history?after=zz", 400),
+        ("/targets/controller/history?after=1&limit=5&organization=default", 200),
+        ("/ledger?since=1", 400),
+        ("?fields=state", 400),
+        ("?organization=default", 200),
+    ] {
+        assert_eq!(site.get(&format!("{api}{path}")).await.status().as_u16(), status, "{path}");
+    }
+    assert_eq!(site.get("/api/v1/events?befor=1").await.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(site.get("/api/v1/findings?open=true&after=0&limit=3").await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_slash_too_many_leads_to_the_page() {
+    let site = Site::loopback(Sample::calm());
+    for (path, there) in [("/c/yard/", "../yard"), ("/c/yard/t/controller//?page=2", "../../controller?page=2")] {
+        let response = site.get(path).await;
+        assert_eq!((response.status().as_u16(), head(response.headers(), "location")), (308, there), "{path}");
+    }
+    assert_eq!(site.get("/nothing").await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(site.get("//").await.status(), StatusCode::NOT_FOUND);
+}

@@ -136,7 +136,7 @@ async fn sample_site() {
             let _ = beat.live.send(live(8, kind, Some(("default", "yard"))));
         }
     });
-    serve_tcp(listener, site.state.clone()).await.unwrap();
+    serve_tcp(listener, site.state.clone(), Bounds::of_machine()).await.unwrap();
 }
 
 #[test]

@@ -74,10 +74,13 @@ impl Waits {
 }
 
 /// Never below the floor; above the ceiling it is the ceiling, and the source says so.
-fn within(spec: &WaitSpec, source: String, wait: Span) -> WaitHint {
+fn within(spec: &WaitSpec, mut source: String, wait: Span) -> WaitHint {
     if wait > spec.ceiling {
         let source = format!("{source} ({wait}, clipped to {})", spec.ceiling);
         return WaitHint { wait: spec.ceiling.max(spec.floor), source, beyond: Some(wait) };
+    }
+    if wait < spec.floor {
+        source.push_str(&format!(" ({wait}, raised to the floor of {})", spec.floor));
     }
     WaitHint { wait: wait.max(spec.floor), source, beyond: None }
 }

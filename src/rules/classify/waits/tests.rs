@@ -129,7 +129,14 @@ fn a_date_is_relative_to_the_clock_of_its_writer() {
 fn the_bounds_and_the_source() {
     let spec = WaitSpec { floor: Span::from_secs(30), ceiling: Span::from_secs(86_400), ..WaitSpec::default() };
     let told = |value| hint_of(&spec, &[("retry-after", value)], "", NOW).unwrap();
-    assert_eq!(told("3"), WaitHint { wait: Span::from_secs(30), source: "Retry-After".into(), beyond: None });
+    assert_eq!(
+        told("3"),
+        WaitHint {
+            wait: Span::from_secs(30),
+            source: "Retry-After (3 s, raised to the floor of 30 s)".into(),
+            beyond: None
+        }
+    );
     let clipped = told("Fri, 07 Sep 2029 21:00:00 GMT");
     assert_eq!(clipped.wait, spec.ceiling);
     assert_eq!(clipped.source, "Retry-After (1012 d 18 h, clipped to 1 d)");
