@@ -5,11 +5,12 @@
   const GAP = 1000;      // At most one fetch in this many ms (coalesced).
   const IDLE = 30000;    // Budgets refill without an event: look again after this.
   const PATIENCE = 5000; // How long a broken link may take before it is said.
+  const AGAIN = 3000;    // First wait before the link is tried again; it doubles until an event came through, up to IDLE.
   const body = document.body;
   const lost = document.getElementById("lost");
   const said = document.getElementById("said");
   let source = null, timer = 0, idle = 0, doubt = 0, last = -GAP, busy = false, again = false;
-  let madeAt = clock(), lastId = "";
+  let madeAt = clock(), lastId = "", tries = 0, retry = 0;
 
   function clock() {
     const time = document.querySelector("#made time");
@@ -39,6 +40,7 @@
     if (data.left !== undefined) return span(Math.max(0, Number(data.left) - gone));
     const age = Number(data.rel) + gone;
     if (age === 0) return "now";
+    if (age > 0 && data.due !== undefined) return "overdue by " + span(age);
     return age > 0 ? (Number(data.rel) < 0 && age < 60 ? "now" : span(age) + " ago") : "in " + span(-age);
   }
   function tick() {
@@ -124,19 +126,19 @@
     lost.hidden = true;
   }
   function listen() {
-    if (source || !body.dataset.events) return;
-    let broken = false;
+    if (source || !body.dataset.events || document.hidden) return;
     source = new EventSource(lastId ? body.dataset.events.replace(/after=\d+/, "after=" + lastId) : body.dataset.events);
-    source.onopen = () => { trust(); if (broken) soon(); broken = false; };
+    source.onopen = () => { trust(); if (tries) soon(); };
     source.onerror = () => {
-      broken = true;
       suspect();
-      // Refused for good (a revoked token, a full house): the browser does not come back by itself.
-      if (source && source.readyState === EventSource.CLOSED) { hush(); setTimeout(wake, IDLE); }
+      // Not left to the browser, which comes back at the same pace for ever, also to a link that ends as soon as it stands.
+      hush();
+      clearTimeout(retry);
+      retry = setTimeout(listen, Math.min(IDLE, AGAIN * 2 ** tries++));
     };
     for (const kind of ["target_changed", "target_seen", "target_troubled", "hold_started", "hold_ended", "breaker_opened",
       "breaker_closed", "job_changed", "control_changed", "appliance", "finding_opened", "finding_closed", "reset"]) {
-      source.addEventListener(kind, (event) => { lastId = event.lastEventId || lastId; soon(); });
+      source.addEventListener(kind, (event) => { tries = 0; lastId = event.lastEventId || lastId; soon(); });
     }
   }
   function hush() {
@@ -145,13 +147,14 @@
   }
   function wake() {
     if (document.hidden) return;
+    clearTimeout(retry);
     listen();
     soon();
   }
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) { tick(); wake(); return; }
     hush();
-    clearTimeout(idle); clearTimeout(timer); clearTimeout(doubt);
+    clearTimeout(idle); clearTimeout(timer); clearTimeout(doubt); clearTimeout(retry);
     timer = doubt = 0;
   });
   addEventListener("pageshow", (event) => { if (event.persisted) wake(); });

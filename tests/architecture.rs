@@ -3,6 +3,8 @@
 
 #[path = "architecture/allowed.rs"]
 mod allowed;
+#[path = "architecture/failures.rs"]
+mod failures;
 #[path = "architecture/laws.rs"]
 mod laws;
 #[path = "architecture/planted.rs"]
@@ -117,4 +119,17 @@ fn what_can_fail_says_how() {
 #[test]
 fn the_map_and_the_folder_agree() {
     holds(laws::map(&house(), &folder()));
+}
+
+#[test]
+fn every_failure_of_the_field_has_its_test() {
+    holds(failures::unproved(root(), failures::NOT_OURS));
+}
+
+#[test]
+fn a_failure_without_its_test_is_noticed() {
+    assert_eq!(failures::numbers("a10_a14_what_is_proved"), [10, 14]);
+    assert!(failures::numbers("a_backup_is_whole").is_empty());
+    assert_eq!(failures::unproved(root(), &[]).len(), failures::NOT_OURS.len());
+    assert_eq!(failures::unproved(root(), &[(4, "planted")]).len(), failures::NOT_OURS.len() + 1);
 }

@@ -255,6 +255,8 @@ pub enum FieldShown {
     Number(f64),
     Bool(bool),
     At(When),
+    /// An instant that was announced: once it has passed and nobody said more, it is overdue (A52).
+    Due(When),
     /// Whole seconds that are left, never negative.
     SecondsLeft(u64),
 }
@@ -268,7 +270,7 @@ impl From<&FieldValue> for FieldShown {
             FieldValue::Number(n) => FieldShown::Number(*n),
             FieldValue::Bool(b) => FieldShown::Bool(*b),
             FieldValue::At(w) => FieldShown::At(When(*w)),
-            FieldValue::Until(s) => FieldShown::At(When(s.wall)),
+            FieldValue::Until(s) => FieldShown::Due(When(s.wall)),
         }
     }
 }

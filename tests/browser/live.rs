@@ -68,7 +68,7 @@ async fn a_change_appears_without_a_reload() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hidden_tab_asks_for_nothing_and_catches_up() {
+async fn a44_a_hidden_tab_asks_for_nothing_and_catches_up() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::unlimited().await;
     let app = quiet_yard(&provider).await;
@@ -91,6 +91,23 @@ async fn a_hidden_tab_asks_for_nothing_and_catches_up() {
     browser.is_shown().await;
     browser.shows("Meadow").await;
     assert!(tap.sent() > sent, "it caught up by asking");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a43_a_link_that_ends_as_soon_as_it_stands_is_tried_ever_more_rarely() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    let tap = Tap::before(app.address).await;
+    tap.cuts_streams();
+    browser.goes_to(&tap.url("/c/yard/t/controller")).await;
+    browser.shows("Lawn").await;
+    let began = std::time::Instant::now();
+    eventually("the link was tried again", SOON, || async { (tap.streams() >= 2).then_some(()) }).await;
+    tokio::time::sleep(secs(20)).await;
+    // At 0, 3, 9 and 21 s; a browser left to itself comes every 3 s.
+    let most = 2 + (began.elapsed().as_secs_f64() / 3.0 + 1.0).log2().ceil() as usize;
+    assert!(tap.streams() <= most, "{} links in {:?}", tap.streams(), began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

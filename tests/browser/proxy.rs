@@ -3,7 +3,7 @@
 use crate::support::process::free_port;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -12,6 +12,9 @@ struct Counts {
     /// Times that the browser sent something: at least one per request.
     sent: AtomicUsize,
     open: AtomicUsize,
+    /// Streams of events end right after they began.
+    cuts: AtomicBool,
+    streams: AtomicUsize,
 }
 
 pub struct Tap {
@@ -49,6 +52,16 @@ impl Tap {
         self.counts.sent.load(Ordering::SeqCst)
     }
 
+    /// From now on every stream of events ends 10 ms after it began.
+    pub fn cuts_streams(&self) {
+        self.counts.cuts.store(true, Ordering::SeqCst);
+    }
+
+    /// Streams of events that began.
+    pub fn streams(&self) -> usize {
+        self.counts.streams.load(Ordering::SeqCst)
+    }
+
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -68,9 +81,22 @@ async fn pass(browser: TcpStream, appliance: SocketAddr, counts: &Counts) {
             }
         }
     };
-    let down = tokio::io::copy(&mut from_server, &mut to_browser);
+    let down = async {
+        let mut chunk = [0u8; 8192];
+        while let Ok(n @ 1..) = from_server.read(&mut chunk).await {
+            let stream = chunk[..n].windows(17).any(|w| w == b"text/event-stream");
+            if to_browser.write_all(&chunk[..n]).await.is_err() {
+                break;
+            }
+            counts.streams.fetch_add(usize::from(stream), Ordering::SeqCst);
+            if stream && counts.cuts.load(Ordering::SeqCst) {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                break;
+            }
+        }
+    };
     tokio::select! {
         () = up => {}
-        _ = down => {}
+        () = down => {}
     }
 }

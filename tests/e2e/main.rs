@@ -7,6 +7,7 @@ mod cli;
 mod command;
 mod credential;
 mod events;
+mod failures;
 mod file;
 mod findings;
 mod health;

@@ -70,7 +70,7 @@ async fn the_kept_unit_funds_one_refresh() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_hands_share_one_request() {
+async fn a08_many_hands_share_one_request() {
     let provider = FakeProvider::limited(2, secs(20)).await;
     let app = TestApp::start(config(&provider).tuned(|c| c.min_age("2s"))).await;
     app.has_polled("yard", "controller").await;

@@ -177,7 +177,11 @@ impl Pager {
         match &self.style {
             Style::Link => {
                 let links = page.headers.iter().filter(|(name, _)| name == "link").map(|(_, value)| value.as_str());
-                link::next(links).map_or(Ok(Err(End::NoNext)), |given| resolved(base_url, page.asked, given))
+                match link::next(links) {
+                    Ok(None) => Ok(Err(End::NoNext)),
+                    Ok(Some(given)) => resolved(base_url, page.asked, given),
+                    Err(link::Broken) => Err(Unfinished::Unreadable("the header Link cannot be read".to_owned())),
+                }
             }
             Style::NextUrl { next } => match next.read(page.headers, page.body) {
                 Found::Nothing => Ok(Err(End::NoNext)),

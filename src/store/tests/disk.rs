@@ -16,6 +16,7 @@ struct Image {
     /// Sectors written since the last sync: each may or may not survive.
     loose: BTreeMap<usize, ()>,
     syncs: u64,
+    written: u64,
     fails: Option<ErrorKind>,
     /// A sync waits while this is set.
     held: bool,
@@ -32,6 +33,11 @@ impl Disk {
 
     pub fn syncs(&self) -> u64 {
         self.image().syncs
+    }
+
+    /// Bytes written so far.
+    pub fn written(&self) -> u64 {
+        self.image().written
     }
 
     /// Every write fails from now on; `None`: they work again.
@@ -127,6 +133,7 @@ impl StorageBackend for Disk {
         if let Some(kind) = image.fails {
             return Err(kind.into());
         }
+        image.written += data.len() as u64;
         let (at, end) = (offset as usize, offset as usize + data.len());
         image.now.get_mut(at..end).ok_or(ErrorKind::UnexpectedEof)?.copy_from_slice(data);
         image.loose.extend((at / SECTOR..=(end - 1) / SECTOR).map(|s| (s, ())));

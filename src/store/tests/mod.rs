@@ -10,6 +10,7 @@ mod lanes;
 mod restored;
 mod sealed;
 mod shelf;
+mod wear;
 mod whereabouts;
 
 use super::*;

@@ -38,6 +38,14 @@ pub struct Relative {
     text: String,
 }
 
+/// An announced moment: `in 3 h`, and from then on `overdue by 2 min`.
+#[derive(Clone, Debug, PartialEq, Eq, Template)]
+#[template(ext = "html", source = r#"<span class="rel" data-rel="{{ age_seconds }}" data-due>{{ text }}</span>"#)]
+pub struct Due {
+    age_seconds: i64,
+    text: String,
+}
+
 /// An age without a direction (`6 min`); the script lets it grow.
 #[derive(Clone, Debug, PartialEq, Eq, Template)]
 #[template(ext = "html", source = r#"<span class="rel" data-old="{{ seconds }}">{{ text }}</span>"#)]
@@ -67,6 +75,7 @@ pub struct Chip {
 
 impl HtmlSafe for Moment {}
 impl HtmlSafe for Relative {}
+impl HtmlSafe for Due {}
 impl HtmlSafe for Age {}
 impl HtmlSafe for Left {}
 impl HtmlSafe for Chip {}
@@ -74,6 +83,13 @@ impl HtmlSafe for Chip {}
 impl Moment {
     pub fn rel(&self) -> Relative {
         Relative { age_seconds: self.age_seconds, text: self.relative.clone() }
+    }
+    pub fn due(&self) -> Due {
+        let text = match self.age_seconds {
+            1.. => format!("overdue by {}", span(self.age_seconds.unsigned_abs())),
+            _ => self.relative.clone(),
+        };
+        Due { age_seconds: self.age_seconds, text }
     }
 }
 
@@ -218,6 +234,7 @@ pub enum Shown {
     Text(String),
     Number(String),
     Time(Moment),
+    Due(Moment),
     Left(Left),
     Unknown,
 }
@@ -232,6 +249,7 @@ pub fn field(face: &Face, value: &FieldShown) -> Shown {
         FieldShown::Number(n) => Shown::Number(number(*n)),
         FieldShown::Bool(b) => Shown::Text(if *b { "yes" } else { "no" }.to_owned()),
         FieldShown::At(when) => Shown::Time(face.moment(*when)),
+        FieldShown::Due(when) => Shown::Due(face.moment(*when)),
         FieldShown::SecondsLeft(seconds) => Shown::Left(Left { seconds: *seconds, text: span(*seconds) }),
     }
 }

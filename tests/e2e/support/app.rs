@@ -163,6 +163,10 @@ impl TestApp {
         self.boots().await;
     }
 
+    pub fn threads(&self) -> usize {
+        self.running.as_ref().map(Process::threads).unwrap_or_default()
+    }
+
     pub fn resident_kb(&self) -> Option<u64> {
         self.running.as_ref().and_then(Process::resident_kb)
     }
