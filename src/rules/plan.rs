@@ -255,4 +255,24 @@ mod tests {
         assert_eq!((plan.shortest_interval, plan.sustainable()), (Some(Span::from_secs(720)), false));
         assert_eq!(plan.requests_per_day, 60 * 144);
     }
+
+    /// The limit that is used most speaks, and of a limit by endpoint its busiest endpoint.
+    #[test]
+    fn what_several_take_together_is_a_share_of_what_pollers_may_have() {
+        let ask = |endpoint: &str, units, seconds| {
+            (vec![Demand { endpoint: endpoint.into(), units }], Span::from_secs(seconds))
+        };
+        let mut five = limit(5, Kind::Rolling { window: Span::from_secs(300) });
+        five.keep.insert(Caller::Refresh, 1);
+        let by_endpoint = Limit { scope: Scope::Endpoint, ..five.clone() };
+        for (pollers, together, apart) in [
+            (vec![], 0, 0),
+            (vec![ask("/a", 1, 75), ask("/a", 1, 75)], 200, 200),
+            (vec![ask("/a", 1, 150), ask("/b", 1, 150)], 100, 50),
+            (vec![ask("/a", 2, 150), ask("/b", 1, 300)], 125, 100),
+        ] {
+            assert_eq!(percent(std::slice::from_ref(&five), &pollers), together, "{pollers:?}");
+            assert_eq!(percent(std::slice::from_ref(&by_endpoint), &pollers), apart, "{pollers:?}");
+        }
+    }
 }
