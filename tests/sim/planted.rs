@@ -150,12 +150,18 @@ fn each_checker_sees_its_doctored_record() {
         ("the file was not read again", "starts again", with(fact(95_000, What::StartFailed("corrupt".to_owned())))),
         ("a task died silently", "no panic", with(fact(95_000, What::Panicked("index".to_owned())))),
         ("a charge that is gone", "every request is charged", with(ledger(95_000, &[(1, "posted")]))),
+        ("two requests for one charge", "every request is charged", with(asks(100_500, 2, Caller::Poller))),
         ("a charge given back although counted", "every request is charged", {
             with(ledger(95_000, &[(1, "posted"), (2, "voided")]))
         }),
         ("a gauge that forgot a request", "shows no less", with(budget(170_000, 2))),
         ("a lockout body on the shelf", "only good answers", with(shows(170_000, "anger=999", 18, false, 3))),
         ("an older answer inside one life", "only good answers", with(shows(81_000, "z0=1", 79, true, 2))),
+        ("emptiness believed at once", "only good answers", {
+            let mut record = with(says_nothing(81_000));
+            record.insert(record.iter().position(|f| f.at > 82_000).unwrap_or(0), shows(82_000, "", 1, true, 3));
+            record
+        }),
         ("an answer that was forgotten", "only good answers", with(fact(81_000, What::Shown(lost)))),
         ("too young by a second", "honest age", with(shows(170_000, "z0=2", 92, false, 2))),
         ("stale and called fresh", "honest age", with(shows(170_000, "z0=2", 93, true, 2))),
@@ -204,6 +210,23 @@ fn each_checker_sees_its_doctored_record() {
     assert_eq!(law(check(&yard(), &off)), None);
 }
 
+/// The provider says that there is nothing, in answer to the second request.
+fn says_nothing(at: Ms) -> Fact {
+    fact(at, What::Delivered { request: 2, meant: Meant::Hollow })
+}
+
+#[test]
+fn emptiness_is_to_be_believed_where_it_was_said_twice_in_a_row() {
+    let mut record: Vec<Fact> = good().into_iter().filter(|f| f.at <= 80_000).collect();
+    record.push(says_nothing(81_000));
+    record.push(shows(81_500, "z0=2", 5, true, 2));
+    assert_eq!(only_good_answers(&record), Ok(()), "doubted");
+    record.extend([says_nothing(82_000), shows(82_500, "", 0, true, 3)]);
+    assert_eq!(only_good_answers(&record), Ok(()), "believed");
+    record.push(shows(83_000, "z0=2", 7, true, 2));
+    assert_eq!(law(only_good_answers(&record)), Some("only good answers"), "and not forgotten");
+}
+
 #[test]
 fn six_in_a_window_of_five_are_one_too_many() {
     let mut record = vec![fact(0, What::Started)];
@@ -237,7 +260,10 @@ fn noticed(plant: Plant, by: &[&str]) {
 
 #[test]
 fn a_door_that_sends_everything_twice_is_noticed() {
-    noticed(Plant { leak: Leak::SendsTwice, ..Plant::NOTHING }, &["never over", "shows no less"]);
+    noticed(
+        Plant { leak: Leak::SendsTwice, ..Plant::NOTHING },
+        &["every request is charged", "never over", "shows no less"],
+    );
 }
 
 #[test]

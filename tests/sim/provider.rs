@@ -192,6 +192,15 @@ impl Inner {
         if self.dice.chance(w.overloaded) {
             return (Ok(text(*self.dice.pick(&[500, 502, 503]), "try again")), Meant::Nothing);
         }
+        if self.dice.chance(w.rejected) {
+            return (Ok(text(*self.dice.pick(&[401, 403]), "who are you?")), Meant::Nothing);
+        }
+        if self.dice.chance(w.gone) {
+            return (Ok(text(410, "gone for good")), Meant::Nothing);
+        }
+        if self.dice.chance(w.hollow) && self.shelves.contains_key(&request.location) {
+            return (Ok(text(200, "{\"items\":[]}")), Meant::Hollow);
+        }
         if self.dice.chance(w.garbled) {
             let body = *self.dice.pick(&["<html>maintenance</html>", "{}", "{\"items\":7}", "null", "", "{\"items\":"]);
             return (Ok(text(200, body)), Meant::Nothing);

@@ -34,6 +34,8 @@ pub enum Meant {
     Page { content: String, first: bool, last: bool },
     /// A refusal by a limit; nobody may call for this long.
     Refused { wait: Ms },
+    /// A complete answer that there is nothing; whether to believe it is another matter.
+    Hollow,
     /// Nothing that says anything about content.
     Nothing,
 }

@@ -45,6 +45,12 @@ pub struct Weather {
     pub too_many: u64,
     pub overloaded: u64,
     pub garbled: u64,
+    /// An empty list where there is something.
+    pub hollow: u64,
+    /// 401 and 403.
+    pub rejected: u64,
+    /// 410.
+    pub gone: u64,
 }
 
 impl Weather {
@@ -62,10 +68,20 @@ impl Weather {
         slow: 60,
         overloaded: 20,
         garbled: 20,
+        hollow: 40,
         ..Weather::ALL_ZERO
     };
-    const ANGRY: Weather =
-        Weather { sentence: 80, too_many: 80, overloaded: 40, garbled: 40, silent: 20, ..Weather::ALL_ZERO };
+    const ANGRY: Weather = Weather {
+        sentence: 80,
+        too_many: 80,
+        overloaded: 40,
+        garbled: 40,
+        silent: 20,
+        hollow: 60,
+        rejected: 12,
+        gone: 2,
+        ..Weather::ALL_ZERO
+    };
     const ALL_ZERO: Weather = Weather {
         unreachable: 0,
         lost_before: 0,
@@ -76,6 +92,9 @@ impl Weather {
         too_many: 0,
         overloaded: 0,
         garbled: 0,
+        hollow: 0,
+        rejected: 0,
+        gone: 0,
     };
 }
 
@@ -124,7 +143,10 @@ impl Scenario {
     pub fn draw_paged(seed: u64) -> Scenario {
         let connections = shop(&mut Dice::new(seed ^ 0x0009_a9e5));
         let credentials = connections.iter().map(|c| (c.key.clone(), CREDENTIAL)).collect();
-        Scenario { connections, credentials, validators: false, ..Scenario::draw(seed) }
+        let drawn = Scenario::draw(seed);
+        // An empty page is the end of a list, and no emptiness.
+        let weather = Weather { hollow: 0, ..drawn.weather };
+        Scenario { connections, credentials, weather, validators: false, ..drawn }
     }
 
     pub fn connection(&self, name: &str) -> &ConnectionSpec {
@@ -148,6 +170,20 @@ impl Scenario {
         let targets = self.connections.iter().flat_map(|c| &c.targets).map(|t| t.endpoint());
         let commands = self.connections.iter().flat_map(|c| &c.commands).map(|c| c.endpoint());
         targets.chain(commands).map(|e| e.to_string()).collect()
+    }
+
+    /// The interval that polls of a connection keep; `auto` is reckoned here by hand, for worlds with one target: what is not kept for
+    /// others, evenly over its window.
+    pub fn interval(&self, spec: &ConnectionSpec) -> Ms {
+        let Interval::Auto = spec.poll.interval else {
+            let Interval::Every(every) = spec.poll.interval else { return 0 };
+            return every.0 as Ms;
+        };
+        let even = |limit: &Limit| match limit.kind {
+            Kind::Rolling { window } | Kind::Fixed { window } => window.0.div_ceil(limit.amount - limit.kept()) as Ms,
+            _ => 0,
+        };
+        spec.limits.iter().map(even).max().unwrap_or(0)
     }
 
     /// The least that a refusal without an announced wait holds for.
@@ -241,7 +277,9 @@ fn yard(dice: &mut Dice) -> Vec<ConnectionSpec> {
     status.keep.insert(Caller::Refresh, 1);
     let interval = Span::from_secs(*dice.pick(&[75, 75, 90, 300]));
     let fresh_for = Span::from_secs(*dice.pick(&[90, 120, 600]));
-    vec![connection("yard", interval, vec![status], vec![target("controller", "/status", fresh_for)])]
+    let mut yard = connection("yard", interval, vec![status], vec![target("controller", "/status", fresh_for)]);
+    leave_to_the_budget(&mut yard, dice);
+    vec![yard]
 }
 
 /// F: two connections with one credential; a pace or a rolling second, a day in the vendor's zone, and few in flight.
@@ -273,7 +311,16 @@ fn meter(dice: &mut Dice) -> Vec<ConnectionSpec> {
         limit("hour", dice.between(20, 60), Kind::Rolling { window: Span::from_secs(3600) }),
     ];
     let interval = Span::from_secs(*dice.pick(&[30, 60, 240]));
-    vec![connection("meter", interval, limits, vec![target("readings", "/readings", Span::from_secs(300))])]
+    let mut meter = connection("meter", interval, limits, vec![target("readings", "/readings", Span::from_secs(300))]);
+    leave_to_the_budget(&mut meter, dice);
+    vec![meter]
+}
+
+/// Now and then the interval is what the limits can keep up.
+fn leave_to_the_budget(spec: &mut ConnectionSpec, dice: &mut Dice) {
+    if dice.chance(250) {
+        spec.poll.interval = Interval::Auto;
+    }
 }
 
 /// A list of some pages under a limit that funds a reading and a bit.

@@ -5,14 +5,13 @@ use crate::machine::Ms;
 use crate::record::{End, Fact, Meant, Sent, TargetAt, What};
 use crate::scenario::Scenario;
 use larder::domain::ids::Caller;
-use larder::domain::spec::Interval;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Laws 6 and 8: rounds of a connection are never closer than its interval, whatever happened in between. A round begins with the
 /// connection's first target.
 pub fn polls_keep_their_interval(scenario: &Scenario, record: &[Fact]) -> Verdict {
     for spec in &scenario.connections {
-        let Interval::Every(interval) = spec.poll.interval else { continue };
+        let interval = scenario.interval(spec);
         let name = spec.key.connection.as_str();
         let first = spec.targets.first().map(|t| t.name.as_str());
         let rounds = sent(record)
@@ -20,7 +19,7 @@ pub fn polls_keep_their_interval(scenario: &Scenario, record: &[Fact]) -> Verdic
             .map(|(at, _)| at);
         let mut last: Option<Ms> = None;
         for at in rounds {
-            if let Some(last) = last.filter(|last| at - last < interval.0 as Ms) {
+            if let Some(last) = last.filter(|last| at - last < interval) {
                 let what = format!("{name} was polled at {last} and again {} ms later", at - last);
                 return broken("polls keep their interval", at, what);
             }
@@ -34,11 +33,10 @@ pub fn polls_keep_their_interval(scenario: &Scenario, record: &[Fact]) -> Verdic
 /// have been spent by others, and an unmeasured darkness may cost an interval; more is sleep.
 pub fn polls_go_on(scenario: &Scenario, record: &[Fact]) -> Verdict {
     let spec = &scenario.connections[0];
-    let Interval::Every(interval) = spec.poll.interval else { return Ok(()) };
     if !scenario.weather.is_calm() || spec.key.connection.as_str() != "yard" {
         return Ok(());
     }
-    let patience = 2 * interval.0 as Ms + 400_000;
+    let patience = 2 * scenario.interval(spec) + 400_000;
     let (mut on, mut awake_since) = (true, 0);
     for fact in record {
         match &fact.what {
@@ -58,36 +56,32 @@ pub fn polls_go_on(scenario: &Scenario, record: &[Fact]) -> Verdict {
 /// an interval after it. Seen where nothing but the answers happened: in calm weather, inside one life, with nobody at the switch.
 pub fn polls_heed_newer_answers(scenario: &Scenario, record: &[Fact]) -> Verdict {
     let spec = &scenario.connections[0];
-    let Interval::Every(interval) = spec.poll.interval else { return Ok(()) };
     if !scenario.weather.is_calm() || spec.key.connection.as_str() != "yard" {
         return Ok(());
     }
-    let interval = interval.0 as Ms;
+    let interval = scenario.interval(spec);
     let requests = by_number(record);
-    // The last poll if it was answered, and the last answer to somebody else after it.
-    let (mut polled, mut answered, mut other): (Option<Ms>, Option<Ms>, Option<Ms>) = (None, None, None);
+    // The last poll; when the next is due if it was answered; and the answer to somebody else that came after that, and was taken.
+    let (mut polled, mut due, mut taken): (Option<Ms>, Option<Ms>, Option<Ms>) = (None, None, None);
     for fact in record {
         match &fact.what {
             What::Started | What::Ended(_) | What::SwitchAsked { .. } | What::Switched { .. } => {
-                (polled, answered, other) = (None, None, None);
+                (polled, due, taken) = (None, None, None);
             }
             What::Sent(s) if s.caller == Caller::Poller => {
-                let due = answered.map(|at| at + interval);
-                if let (Some(due), Some(came)) = (due, other)
-                    && due < came
-                    && fact.at < came + interval
-                {
-                    let what =
-                        format!("due at {due}, answered by another's request at {came}, and polled all the same");
+                if let Some(came) = taken.filter(|came| fact.at < came + interval) {
+                    let what = format!("due, answered by another's request at {came}, and polled all the same");
                     return broken("polls heed newer answers", fact.at, what);
                 }
-                (polled, answered, other) = (Some(fact.at), None, None);
+                (polled, due, taken) = (Some(fact.at), None, None);
             }
             What::Delivered { request, meant } => {
                 let by_poller = requests.get(request).map(|s| s.caller == Caller::Poller);
                 match (by_poller, meant) {
-                    (Some(true), Meant::Good(_)) => answered = polled,
-                    (Some(false), Meant::Good(_)) => other = Some(fact.at),
+                    (Some(true), Meant::Good(_)) => due = polled.map(|at| at + interval),
+                    (Some(false), Meant::Good(_)) if due.is_some_and(|due| due < fact.at) => {
+                        (due, taken) = (Some(fact.at + interval), Some(fact.at));
+                    }
                     _ => {}
                 }
             }

@@ -9,7 +9,7 @@ use crate::machine::Ms;
 use crate::record::{Fact, Sent, What};
 use crate::scenario::Scenario;
 use larder::domain::limit::{Kind, Limit, Scope};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a limit counts apart: `None` where it counts everything together.
 fn scopes(scenario: &Scenario, limit: &Limit) -> Vec<Option<String>> {
@@ -118,9 +118,13 @@ fn level<'a>(scenario: &Scenario, limit: &Limit, sent: impl Iterator<Item = &'a 
     levels.max().unwrap_or(0)
 }
 
-/// Law 1: what was sent is in the book, for ever, and what the provider counted is not given back.
+/// Law 1: each request is in the book by itself, for ever, and what the provider counted is not given back.
 pub fn every_request_is_charged(record: &[Fact]) -> Verdict {
     const LAW: &str = "every request is charged";
+    let mut paid: BTreeSet<u64> = BTreeSet::new();
+    if let Some((at, twice)) = sent(record).find(|(_, s)| !paid.insert(s.charge)) {
+        return broken(LAW, at, format!("charge {} paid for a second request", twice.charge));
+    }
     for (index, fact) in record.iter().enumerate() {
         let What::Ledger { connection, lines } = &fact.what else { continue };
         let oldest = lines.first().map_or(0, |(id, _)| *id);

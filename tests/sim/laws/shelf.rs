@@ -6,18 +6,39 @@ use crate::record::{Fact, Meant, Shown, TargetAt, What};
 use crate::scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Law 4: what is shown is a good answer of the provider's: inside one life the last one, after a crash the last or an older one.
+/// Law 4: what is shown is a good answer of the provider's: inside one life the last one, after a crash the last or an older one. That
+/// there is nothing any more is one only if the provider says it twice in a row (A10).
 pub fn only_good_answers(record: &[Fact]) -> Verdict {
     let requests = by_number(record);
+    let nothing = String::new();
     let mut good: BTreeMap<TargetAt, Vec<&String>> = BTreeMap::new();
     let mut of_this_life: BTreeSet<TargetAt> = BTreeSet::new();
+    // Whose last word of this life was that there is nothing.
+    let mut hollow: BTreeSet<TargetAt> = BTreeSet::new();
     for fact in record {
         match &fact.what {
-            What::Started => of_this_life.clear(),
-            What::Delivered { request, meant: Meant::Good(content) } => {
-                if let Some(target) = requests.get(request).and_then(|s| target_of(s)) {
-                    good.entry(target.clone()).or_default().push(content);
-                    of_this_life.insert(target);
+            What::Started => {
+                of_this_life.clear();
+                hollow.clear();
+            }
+            What::Delivered { request, meant } => {
+                let Some(target) = requests.get(request).and_then(|s| target_of(s)) else { continue };
+                let said_before = hollow.remove(&target);
+                let known = good.entry(target.clone()).or_default();
+                match meant {
+                    Meant::Good(content) => {
+                        known.push(content);
+                        of_this_life.insert(target);
+                    }
+                    Meant::Hollow => {
+                        // What the life before had heard last is not known here: then either may be shown.
+                        let sure = of_this_life.contains(&target);
+                        if !sure || said_before || known.last() == Some(&&nothing) {
+                            known.push(&nothing);
+                        }
+                        hollow.insert(target);
+                    }
+                    Meant::Page { .. } | Meant::Refused { .. } | Meant::Nothing => {}
                 }
             }
             What::Shown(shown) => {
@@ -50,12 +71,18 @@ fn only_good(at: Ms, shown: &Shown, known: &[&String], of_this_life: bool) -> Ve
 /// Law 5: nothing is older than it is said to be, and nothing old is called fresh.
 pub fn honest_age(scenario: &Scenario, record: &[Fact]) -> Verdict {
     let requests = by_number(record);
+    let nothing = String::new();
     let mut arrived: BTreeMap<(TargetAt, &String), Ms> = BTreeMap::new();
     for fact in record {
         match &fact.what {
             What::Delivered { request, meant: Meant::Good(content) } => {
                 if let Some(target) = requests.get(request).and_then(|s| target_of(s)) {
                     arrived.insert((target, content), fact.at);
+                }
+            }
+            What::Delivered { request, meant: Meant::Hollow } => {
+                if let Some(target) = requests.get(request).and_then(|s| target_of(s)) {
+                    arrived.insert((target, &nothing), fact.at);
                 }
             }
             What::Shown(shown) => {
