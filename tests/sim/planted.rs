@@ -116,6 +116,7 @@ fn good() -> Vec<Fact> {
         shows(200_000, "z0=2", 123, false, 2),
         fact(455_000, What::Accepted { tag: "c1".to_owned(), job: 1 }),
         runs(455_000, 4, "c1"),
+        fact(455_300, What::Delivered { request: 4, meant: Meant::Nothing }),
         job(460_000, 1, Some("done")),
         asks(461_000, 5, Caller::Refresh),
         answers(461_200, 5, "z0=2"),
@@ -179,6 +180,7 @@ fn each_checker_sees_its_doctored_record() {
         ("a refresh that nobody asked for", "nothing unasked", with(asks(140_500, 9, Caller::Refresh))),
         ("a request by nobody", "nothing unasked", with(asks(140_500, 9, Caller::Gateway))),
         ("a call although refused", "holds hold", with(runs(400_000, 9, "c0"))),
+        ("two at once where one should find out", "probes go alone", with(runs(455_100, 9, "c0"))),
         ("a generation that shrinks", "generations grow", with(shows(201_000, "z0=2", 124, false, 1))),
         ("one generation for two contents", "generations grow", {
             let mut record = good();

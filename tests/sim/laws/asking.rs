@@ -7,6 +7,9 @@ use crate::scenario::Scenario;
 use larder::domain::ids::Caller;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// No request of the simulator's worlds is waited for longer than its timeout.
+const PROBE_GIVEN_UP: Ms = 25_000;
+
 /// Laws 6 and 8: rounds of a connection are never closer than its interval, whatever happened in between. A round begins with the
 /// connection's first target.
 pub fn polls_keep_their_interval(scenario: &Scenario, record: &[Fact]) -> Verdict {
@@ -159,6 +162,41 @@ pub fn holds_hold(record: &[Fact]) -> Verdict {
                     let what = format!("{} by {} although refused at {since} until {until}", s.endpoint, s.caller);
                     return broken("holds hold", fact.at, what);
                 }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// After a refusal one request alone finds out whether it is over: until an answer shows that the provider lets us in again, no two
+/// are under way, whoever asks. What a dead process sent, and what was given up, is not waited for.
+pub fn probes_go_alone(record: &[Fact]) -> Verdict {
+    let sent_at: BTreeMap<usize, (Ms, Caller)> = sent(record).map(|(at, s)| (s.request, (at, s.caller))).collect();
+    let mut refused_at: Option<Ms> = None;
+    let mut probe: Option<(usize, Ms)> = None;
+    for fact in record {
+        match &fact.what {
+            What::Delivered { request, meant } => {
+                let (asked_at, caller) = sent_at.get(request).copied().unwrap_or((0, Caller::Poller));
+                probe = probe.filter(|(no, _)| no != request);
+                let lets_us_in = matches!(meant, Meant::Good(_)) || caller == Caller::Command;
+                match meant {
+                    Meant::Refused { .. } => (refused_at, probe) = (Some(fact.at), None),
+                    _ if lets_us_in && refused_at.is_some_and(|since| asked_at >= since) => refused_at = None,
+                    _ => {}
+                }
+            }
+            What::Ended(_) => {
+                probe = None;
+                refused_at = refused_at.filter(|since| *since < fact.at);
+            }
+            What::Sent(s) if refused_at.is_some() => {
+                if let Some((no, since)) = probe.filter(|(_, since)| fact.at < since + PROBE_GIVEN_UP) {
+                    let what = format!("{} by {} beside request {no} of {since}", s.endpoint, s.caller);
+                    return broken("probes go alone", fact.at, what);
+                }
+                probe = Some((s.request, fact.at));
             }
             _ => {}
         }

@@ -42,6 +42,7 @@ pub fn check(scenario: &Scenario, record: &[Fact]) -> Verdict {
     nothing_unasked(record)?;
     refreshes_are_worth_it(scenario, record)?;
     holds_hold(record)?;
+    probes_go_alone(record)?;
     switches_are_heeded(record)?;
     generations_grow(record)?;
     history_is_whole(record)?;
