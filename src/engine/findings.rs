@@ -1,13 +1,17 @@
 //! What the engine finds and what settles it, in words. Decides nothing about the data: it tells what the rules decided.
 
 use super::core::{Conn, Core, Target};
-use super::words::clock_time;
+use super::words::{calendar_day, clock_time};
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
+use crate::domain::ids::Endpoint;
 use crate::domain::limit::Limit;
+use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::quota::LimitKey;
+use crate::domain::reply::Reply;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
+use crate::rules::ending;
 use crate::rules::learn::{Amount, Lesson, Others};
 use crate::store::StoreError;
 
@@ -68,6 +72,32 @@ pub fn wait_above_ceiling(conn: &Conn, told: Span, at: Stamp) -> FindingChange {
             "If the wait is meant, raise `ceiling` in [connection.waits]; else read the provider's words.".to_owned(),
         ),
     })
+}
+
+/// The provider announces the end of what was asked, or does so no more. Only good answers speak of it: others may come from elsewhere.
+pub fn ending(conn: &Conn, asked: &Endpoint, reply: &Reply, outcome: Outcome) -> Option<FindingChange> {
+    let answer = reply.result.as_ref().ok().filter(|_| outcome.is_good())?;
+    let (at, provider) = (reply.arrived_at, &conn.spec.provider);
+    let subject = asked.to_string();
+    let about = Matter { connection: conn.spec.key.clone(), target: None, kind: FindingKind::Deprecated, subject };
+    let Some(ending) = ending::announced(answer) else {
+        // A confirmation need not repeat what the answer said.
+        let because = format!("{provider} announces no end of {asked} any more.");
+        return (outcome == Outcome::Data).then_some(FindingChange::Settled { about, at, because });
+    };
+    let sunset = ending.sunset.map(|end| format!("{provider} announces the end of {asked} for {}.", calendar_day(end)));
+    let deprecated = ending.deprecated.map(|from| {
+        let verb = if from > at.wall { "will be" } else { "is" };
+        format!("{provider} says that {asked} {verb} deprecated from {} on.", calendar_day(from))
+    });
+    let sentence: Vec<String> = sunset.into_iter().chain(deprecated).collect();
+    Some(FindingChange::Seen(Seen {
+        about,
+        credential: Some(conn.credential),
+        at,
+        sentence: sentence.join(" "),
+        detail: Some("Look for its successor in the provider's documentation, and name it in larder.toml.".to_owned()),
+    }))
 }
 
 /// The hold that was as long as the ceiling is over.

@@ -39,6 +39,13 @@ pub fn clock_time(at: Wall, now: Wall) -> String {
     t.strftime(format).to_string()
 }
 
+/// `1 Dec 2026`: what is far away is known by its day.
+pub fn calendar_day(at: Wall) -> String {
+    let day =
+        jiff::Timestamp::from_millisecond(at.0).map(|t| local_zone().to_datetime(t).strftime("%-d %b %Y").to_string());
+    day.unwrap_or_else(|_| "an unknown day".to_owned())
+}
+
 /// Whether a sentence is made anew for each reader, or kept as it is told first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telling {
@@ -146,7 +153,9 @@ pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
         Stopped::Refused(Refusal::Probing { .. }) => {
             "the hold has just ended, and one request is finding out whether the provider agrees".to_owned()
         }
-        Stopped::Refused(Refusal::NeverFits { limit }) => format!("limit \"{limit}\" can never fund it"),
+        Stopped::Refused(Refusal::NeverFits { limit }) => {
+            format!("limit \"{limit}\" can never fund it")
+        }
         Stopped::Paused => "the connection is paused".to_owned(),
         Stopped::Unaskable(why) => format!("the request {why}"),
         Stopped::Store(e) => e.to_string(),

@@ -6,6 +6,7 @@ pub mod breaker;
 pub mod budget;
 pub mod calendar;
 pub mod classify;
+pub mod ending;
 pub mod extract;
 pub mod freshness;
 pub mod hold;

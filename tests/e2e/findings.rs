@@ -70,3 +70,24 @@ async fn what_is_configured_no_more_is_worth_knowing_no_more() {
     assert!(findings(&app, "?open=true").await.is_empty());
     assert_eq!(findings(&app, "").await.len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_announced_end_is_found_once_and_is_over_when_it_is_not_said_any_more() {
+    let provider = FakeProvider::unlimited().await;
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("60s").min_age("1ms"));
+    provider.is(Mode::Saying("Sunset", "Wed, 15 Jun 2095 12:00:00 GMT"));
+    let app = TestApp::start(config).await;
+    app.has_polled("yard", "controller").await;
+    app.operator().refreshes("yard", "controller").await;
+    let open = findings(&app, "?open=true&connection=yard").await;
+    let [finding] = &open[..] else { panic!("{open:?}") };
+    assert_eq!((&finding["kind"], &finding["count"]), (&"deprecated".into(), &2.into()), "{finding}");
+    let sentence = finding["sentence"].as_str().expect("a sentence");
+    assert!(sentence.contains("15 Jun 2095"), "{sentence}");
+
+    provider.is(Mode::Normal);
+    let mut events = app.events(None).await;
+    app.operator().refreshes("yard", "controller").await;
+    events.until("finding_closed", SOON).await;
+    assert!(findings(&app, "?open=true").await.is_empty());
+}

@@ -1,7 +1,9 @@
-//! What the provider says of its own count, laid beside the ledger: what is to be written down, and what to be told. The rules decide.
+//! What the provider says of its own count, laid beside the ledger, and of its own end: what is to be written down, and what to be
+//! told. The rules decide.
 
 use super::exchange::Exchanged;
 use super::learn::Consequences;
+use crate::domain::finding::FindingChange;
 use crate::domain::outcome::Outcome;
 use crate::domain::quota::{Claim, LimitKey};
 use crate::domain::reply::Reply;
@@ -24,8 +26,12 @@ pub fn claims(
     conn.quota.claims(answer, body, &conn.limits, &exchanged.endpoint, &speaker, reply.arrived_at.wall)
 }
 
-/// Adds what was learned to what follows from the answer.
+/// Adds what was learned to what follows from the answer: of the end of what was asked, and of the count.
 pub fn take(core: &Core, conn: &Conn, exchanged: &Exchanged, reply: &Reply, now: &Now, after: &mut Consequences) {
+    let ending = findings::ending(conn, &exchanged.asked, reply, after.verdict.outcome);
+    // What is told must not be forgotten by a crash.
+    after.must_last |= matches!(ending, Some(FindingChange::Seen(_)));
+    after.findings.extend(ending);
     let answered = match after.verdict.outcome {
         Outcome::Data | Outcome::NotModified | Outcome::NotReady => Answered::Well,
         Outcome::Limited => Answered::Refused,

@@ -14,6 +14,7 @@ use crate::domain::outcome::{Outcome, Reach, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::{RuleSpec, Salvage, WaitSpec};
 use crate::domain::time::Wall;
+use crate::rules::ending;
 use crate::rules::json::{self, Flaw};
 use recipe::Rule;
 use serde_json::Value;
@@ -150,6 +151,9 @@ impl Classifier {
             410 => plain(Outcome::Gone),
             402 => unpaid(""),
             400..600 if self.is_about_money(reading, now_wall) => unpaid(" with a text about money or the plan"),
+            403..=407 | 409..500 if self.has_set(reading, now_wall) => {
+                (Outcome::Gone, format!("status {status} after its announced sunset"))
+            }
             429 => limit(""),
             304 if validators_sent => plain(Outcome::NotModified),
             304 => (Outcome::Unexpected, "status 304 to a request without validators".to_owned()),
@@ -168,6 +172,11 @@ impl Classifier {
     /// A text about money, in an answer that does not say when to come again: who does speaks of a limit.
     fn is_about_money(&self, reading: &Reading<'_>, now_wall: Wall) -> bool {
         self.body_reads_like(reading, Words::about_money) && self.waits.hint(reading, now_wall).is_none()
+    }
+
+    /// The sunset that the answer itself announces is past, and it names no time to come again: who does is still there.
+    fn has_set(&self, reading: &Reading<'_>, now_wall: Wall) -> bool {
+        ending::has_set(reading.answer, now_wall) && self.waits.hint(reading, now_wall).is_none()
     }
 
     /// A 2xx is data only if its body is JSON and not an error object in disguise.

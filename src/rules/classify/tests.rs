@@ -123,6 +123,21 @@ fn money_and_plans_are_told_from_limits() {
 }
 
 #[test]
+fn what_is_refused_after_its_sunset_is_gone() {
+    let past = [("sunset", "Sun, 29 Nov 2026 00:00:00 GMT")];
+    let ahead = [("sunset", "Tue, 01 Dec 2026 00:00:00 GMT")];
+    assert_eq!(verdict(404, &past, "").outcome, Gone);
+    assert_eq!(verdict(429, &past, "").outcome, Gone, "a removed version that answers 429 for ever");
+    assert_eq!(verdict(404, &ahead, "").outcome, Unexpected);
+    assert_eq!(verdict(200, &past, "{}").outcome, Data, "it still works");
+    assert_eq!(verdict(404, &[("sunset", "soon")], "").outcome, Unexpected);
+    assert_eq!(verdict(401, &past, "").outcome, CredentialRejected, "it wants another credential");
+    assert_eq!(verdict(503, &past, "").outcome, Overloaded);
+    let comes_back = [past[0], ("retry-after", "30")];
+    assert_eq!(verdict(429, &comes_back, "").outcome, Limited, "who says when to come again is still there");
+}
+
+#[test]
 fn an_error_object_is_never_data() {
     let v = verdict(200, &[], r#"{"success":false,"code":28841004}"#);
     assert_eq!((v.outcome, v.rule.as_str()), (Unexpected, "status 200 with an error object"), "A45");

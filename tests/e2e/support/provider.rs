@@ -44,6 +44,8 @@ pub enum Mode {
     EchoKey,
     /// Any status and JSON text.
     Json(u16, String),
+    /// The normal answer with one more header.
+    Saying(&'static str, &'static str),
     /// The normal answer, with `X-RateLimit-Limit` and `-Remaining`: each request so far has taken so many of the total.
     Counting {
         total: u64,
@@ -310,6 +312,7 @@ impl Inner {
                 (200, json(200, &headers, &self.body(endpoint, parameters)))
             }
             Mode::Json(status, body) => (*status, json(*status, &[], body)),
+            Mode::Saying(name, value) => (200, json(200, &[(name, value)], &self.body(endpoint, parameters))),
             Mode::Normal | Mode::Slow(_) | Mode::Drop | Mode::Cut | Mode::RedirectHere => {
                 (200, json(200, &[], &self.body(endpoint, parameters)))
             }
