@@ -79,11 +79,19 @@ impl Appliance {
     fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
         let sentence = words::ended(&format!("{what}: {}", words::why(stopped, &self.now(), Telling::Anew)));
         match stopped {
-            Stopped::Refused(Refusal::NotUntil { at, .. }) if *at != Steady::MAX => self.not_before(*at, sentence),
-            Stopped::Refused(Refusal::Held(hold)) => self.not_before(hold.until, sentence),
-            Stopped::Refused(Refusal::Probing { at }) => self.not_before(*at, sentence),
+            Stopped::Refused(Refusal::NotUntil { at, .. }) | Stopped::Midway(Refusal::NotUntil { at, .. })
+                if *at != Steady::MAX =>
+            {
+                self.not_before(*at, sentence)
+            }
+            Stopped::Refused(Refusal::Held(hold)) | Stopped::Midway(Refusal::Held(hold)) => {
+                self.not_before(hold.until, sentence)
+            }
+            Stopped::Refused(Refusal::Probing { at }) | Stopped::Midway(Refusal::Probing { at }) => {
+                self.not_before(*at, sentence)
+            }
             Stopped::Paused => Denied::Paused(sentence),
-            Stopped::Refused(_) | Stopped::Unaskable(_) => {
+            Stopped::Refused(_) | Stopped::Midway(_) | Stopped::Unaskable(_) => {
                 Denied::NotYet { sentence, not_before: None, retry_after_s: None }
             }
             Stopped::Store(e) => Denied::Unavailable(e.to_string()),

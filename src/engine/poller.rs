@@ -118,7 +118,7 @@ async fn rest_for(core: &Core, conn: &Conn, span: Span) {
 /// What became of one target's turn.
 enum Polled {
     Asked,
-    /// This endpoint is held by itself.
+    /// This endpoint is held by itself, or led on to where the budget does not follow: not again in this round, but others may go.
     Held,
     /// Nothing more is to be asked in this round: a hold, a switch, the end.
     Over,
@@ -163,6 +163,7 @@ async fn poll_once(
                     conn.after_refusal(&limit, at)
                 }
                 Err(Stopped::Refused(Refusal::Probing { at })) => at,
+                Err(Stopped::Midway(_)) => return Err(Polled::Held),
                 Err(Stopped::Refused(Refusal::Held(hold))) if hold.scope != HoldScope::Credential => {
                     return Err(Polled::Held);
                 }

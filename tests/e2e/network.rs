@@ -121,6 +121,23 @@ async fn each_hop_of_a_redirect_is_charged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hop_that_is_not_funded_ends_the_round() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(Mode::RedirectHere);
+    let tune = |c: Connection| {
+        c.no_limits().limit_text("name = \"few\"\nrequests = 1\nwindow = \"3s\"\nkind = \"rolling\"").every("8s")
+    };
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(tune)).await;
+    provider.has_seen(2, 2 * SOON).await;
+    let seen = provider.seen();
+    let gap = seen[1].at.duration_since(seen[0].at);
+    assert!(gap > secs(7), "law 8: asked again after {gap:?}, before its interval was over");
+    assert!(seen.iter().all(|s| !s.endpoint.starts_with("/v2")), "the hop was not funded: {seen:?}");
+    let target = app.target("yard", "controller").await;
+    assert!(target.to_string().contains("needs another request"), "{target}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_to_another_host_never_takes_the_key_along() {
     let stranger = FakeProvider::unlimited().await;
     let provider = FakeProvider::limited(5, secs(10)).await;

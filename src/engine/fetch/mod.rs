@@ -37,6 +37,9 @@ const PATIENCE: Span = Span::from_secs(5);
 #[derive(Debug)]
 pub enum Stopped {
     Refused(Refusal),
+    /// Something was sent, and what it led on to (a redirect, a renewed token) was refused. Asking again would begin anew, and that is
+    /// for the next round (law 8).
+    Midway(Refusal),
     /// An operator switched the connection off, perhaps while this waited (F11).
     Paused,
     /// The request cannot be written down at this moment: a date beyond any calendar.
@@ -47,6 +50,16 @@ pub enum Stopped {
 impl From<StoreError> for Stopped {
     fn from(e: StoreError) -> Stopped {
         Stopped::Store(e)
+    }
+}
+
+impl Stopped {
+    /// The same, once something was sent.
+    fn midway(self) -> Stopped {
+        match self {
+            Stopped::Refused(refusal) => Stopped::Midway(refusal),
+            other => other,
+        }
     }
 }
 
@@ -120,6 +133,8 @@ pub async fn fetch(
                 let asked = scan::Asked { core, conn, target, before: &before, round: None };
                 scan::interrupted(asked, &mut reading, &stopped, patience(conn, caller)).await?;
                 flight.keep(reading);
+            } else if let Stopped::Midway(_) = &stopped {
+                part::led_on(core, conn, target, before, &stopped).await?;
             }
             return Err(stopped);
         }
@@ -153,7 +168,9 @@ pub async fn fetch_all(
                 core.clock.sleep_until(at).await;
             }
             // What was seen is on the shelf, and said to be a part.
-            Err(Stopped::Refused(_) | Stopped::Paused) => return Ok(Done { goes_on: None, ..done }),
+            Err(Stopped::Refused(_) | Stopped::Midway(_) | Stopped::Paused) => {
+                return Ok(Done { goes_on: None, ..done });
+            }
             Err(e) => return Err(e),
         }
     }
@@ -239,7 +256,7 @@ async fn ask(
         *round = begun;
     }
     drop(state);
-    exchange(core, conn, &asking, permit, request).await
+    exchange(core, conn, &asking, permit, request).await.map_err(Stopped::midway)
 }
 
 /// Somebody else asked while a round waited for its turn: the answer is as new as the round could wish for, and is the round's. The next

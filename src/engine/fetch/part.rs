@@ -1,16 +1,19 @@
-//! What becomes of pages without a proven end: what was seen is renewed, nothing is removed, and every surface says that it is a
-//! part (A33). Must not know how the pages were found.
+//! What becomes of what was begun and not brought to its end. Of pages without a proven end what was seen is renewed, nothing is removed,
+//! and every surface says that it is a part (A33); where the budget ends after a first request, nothing is on the shelf but the reason.
+//! Must not know how the pages were found.
 
+use super::Stopped;
 use super::learn::{self, Learned};
 use crate::domain::event::NewEvent;
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::Stamp;
-use crate::engine::core::{Conn, Target};
+use crate::engine::core::{Conn, Core, Target};
 use crate::engine::findings;
+use crate::engine::words::{self, Telling};
 use crate::rules::reconcile::Reconciled;
-use crate::store::Write;
+use crate::store::{Commit, Lane, Write};
 
 /// Why a reading is a part, and since when that is known. No words: the reply's own.
 pub struct Why {
@@ -58,4 +61,32 @@ impl Part {
         };
         Learned { writes, events, findings: found.into_iter().collect(), quiet: false }
     }
+}
+
+/// The provider led on to another request, which was refused: the reason stands with the last good answer until the next one.
+pub async fn led_on(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    before: TargetState,
+    stopped: &Stopped,
+) -> Result<(), Stopped> {
+    let now = core.clock.now();
+    let at = now.stamp();
+    let why = words::why(stopped, &now, Telling::Kept);
+    let trouble = Trouble {
+        since: before.trouble.as_ref().map_or(at, |t| t.since),
+        outcome: Outcome::NotReady,
+        reason: format!("one answer needs another request, which waits for the next round: {why}"),
+        said: None,
+        failures: before.trouble.as_ref().map_or(0, |t| t.failures),
+    };
+    let events = learn::troubled(conn, target, &before, &trouble, at).into_iter().collect();
+    let state = TargetState { attempted_at: Some(at), trouble: Some(trouble), ..before };
+    let writes = vec![Write::Target(target.key.clone(), state)];
+    let (findings, learned) = (Vec::new(), Vec::new());
+    let commit = Commit { resolve: None, hold: None, writes, events, findings, learned, lane: Lane::Durable };
+    let events = core.commit(commit).await?;
+    core.publish(events);
+    Ok(())
 }

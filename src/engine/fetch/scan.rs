@@ -325,10 +325,12 @@ pub async fn interrupted(
         Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at }) if *at <= now.steady + patience => {
             return Ok(());
         }
-        Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit }) => {
+        Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })
+        | Stopped::Midway(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit }) => {
             format!("the next page waits for the budget (limit \"{limit}\")")
         }
-        Stopped::Refused(Refusal::Held(_) | Refusal::Probing { .. }) => "the credential is held".to_owned(),
+        Stopped::Refused(Refusal::Held(_) | Refusal::Probing { .. })
+        | Stopped::Midway(Refusal::Held(_) | Refusal::Probing { .. }) => "the credential is held".to_owned(),
         Stopped::Paused => "paused".to_owned(),
         Stopped::Unaskable(_) | Stopped::Store(_) => return Ok(()),
     };
