@@ -54,6 +54,7 @@ fn spec() -> TargetSpec {
         title: Some("$.title".into()),
         fresh_for: None,
         expires_after: None,
+        observed_at: None,
         fields: vec![
             field("status", FieldKind::Text),
             field("crew", FieldKind::Text),

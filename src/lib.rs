@@ -35,6 +35,7 @@
 //!    [`engine::appliance::Appliance`] but `refresh` and `command` answers from the shelf.
 //! 4. **Only a classified, complete, good answer replaces the last good answer.** [`domain::outcome::Outcome::is_good`] is the gate.
 //! 5. **Age is never hidden.** Every surface renders from [`engine::view`], where the age is; [`rules::freshness`] gives the one word.
+//!    Where the provider dates its reading, its age counts, and not that of the answer.
 //! 6. **A restart costs no request and forgets nothing.** Holds, ledgers, schedules, fingerprints and generations are in the file.
 //! 7. **History is a system of record.** [`domain::item::HistoryEntry`] rows are only ever appended.
 //! 8. **Backoff only slows.** [`rules::schedule`] waits for the greater of interval and backoff, counted from the last attempt.

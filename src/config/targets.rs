@@ -4,11 +4,15 @@
 use super::place::{Placed, Problems, suggestion};
 use super::section::{Document, Section};
 use super::{pages, send, words};
-use crate::domain::spec::{FieldKind, FieldSpec, Plausible, Sentinel, StateSpec, TargetSpec};
+use crate::domain::item::OBSERVED_AT;
+use crate::domain::spec::{
+    FieldKind, FieldSpec, ObservedKind, ObservedSpec, Plausible, Sentinel, StateSpec, TargetSpec,
+};
 use crate::rules::asking::Asker;
+use crate::rules::extract::path::Path;
 use std::collections::BTreeSet;
 
-pub(super) const TARGET: [&str; 18] = [
+pub(super) const TARGET: [&str; 19] = [
     "name",
     "like",
     "get",
@@ -27,8 +31,10 @@ pub(super) const TARGET: [&str; 18] = [
     "fields",
     "state",
     "volatile",
+    "observed_at",
 ];
 pub(super) const FIELD: [&str; 7] = ["path", "as", "when", "volatile", "min", "max", "unknown"];
+pub(super) const OBSERVED: [&str; 2] = ["path", "as"];
 pub(super) const STATE: [&str; 4] = ["is", "when", "until", "then"];
 
 /// Costs above this are mistakes.
@@ -106,6 +112,7 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     let volatile = section.texts("volatile", p).unwrap_or_default();
     let fields = read_fields(section, p);
     let states = read_states(section, fields.as_deref().unwrap_or_default(), p);
+    let observed_at = read_observed(section, fields.as_deref().unwrap_or_default(), p);
     let fields = fields?;
     let (get, send) = sent?;
     let (name, page, items, key, states) = (name?.as_str().into(), page?, items?, key?, states?);
@@ -123,7 +130,32 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
         fields,
         states,
         volatile,
+        observed_at: observed_at?,
     })
+}
+
+/// `observed_at = { path = "$.measured", as = "epoch-s" }`. `None`: it cannot be used as it is written.
+fn read_observed(section: &Section<'_>, fields: &[FieldSpec], p: &mut Problems) -> Option<Option<ObservedSpec>> {
+    if !section.has(OBSERVED_AT) {
+        return Some(None);
+    }
+    if fields.iter().any(|field| field.name == OBSERVED_AT) {
+        let taken = "is also the name of a field; it is shown with the fields, so give the field another name";
+        p.add(&section.place_of(OBSERVED_AT), taken);
+    }
+    let table = section.table(OBSERVED_AT, p)?;
+    table.only(&OBSERVED, &[], p);
+    let well_formed = |text: &str| Path::parse(text).map(|_| text.to_owned());
+    let path = table.parsed("path", p, well_formed);
+    let path = path.required(&table.place, "path", "a JSONPath from the item, such as \"$.measured_at\"", p);
+    let kind = table.parsed("as", p, observed_kind).unwrap_or_default();
+    Some(Some(ObservedSpec { path: path?, kind }))
+}
+
+fn observed_kind(text: &str) -> Result<ObservedKind, String> {
+    let words = ObservedKind::ALL.map(ObservedKind::word);
+    let found = ObservedKind::ALL.into_iter().find(|kind| kind.word() == text);
+    found.ok_or_else(|| format!("{text:?} is not how a time of a reading is written{}", suggestion(text, &words)))
 }
 
 /// `[connection.target.fields]`, in the order of the file.

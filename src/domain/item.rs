@@ -1,6 +1,6 @@
 //! An item: a member of a target (a zone, a task, a series), with its history.
 
-use super::time::{Now, Span, Stamp};
+use super::time::{Now, Span, Stamp, Wall};
 use serde::{Deserialize, Serialize};
 
 /// The value of a field. Offsets are anchored to the moment the answer arrived (I6), never to the moment of reading.
@@ -11,7 +11,7 @@ pub enum FieldValue {
     Number(f64),
     Bool(bool),
     /// An absolute instant that the provider gave (`time`, `epoch-s`, `epoch-ms`), Unix milliseconds.
-    At(super::time::Wall),
+    At(Wall),
     /// `seconds-until`: the instant it will be. Shown as a time.
     Until(Stamp),
     /// `seconds-left`: the instant it ends. Shown as the seconds that are left now, never below zero.
@@ -23,6 +23,17 @@ impl FieldValue {
     pub const fn is_countdown(&self) -> bool {
         matches!(self, FieldValue::Until(_) | FieldValue::Left(_))
     }
+}
+
+/// The field that holds the time which the provider gives the reading, where the target says where it stands (A27).
+pub const OBSERVED_AT: &str = "observed_at";
+
+/// That time, if it can be believed.
+pub fn observed_at(fields: &[(String, FieldValue)]) -> Option<Wall> {
+    fields.iter().find_map(|(name, value)| match value {
+        FieldValue::At(at) if name == OBSERVED_AT => Some(*at),
+        _ => None,
+    })
 }
 
 /// The state word of an item and what becomes of it when a countdown ends (I7).

@@ -161,6 +161,43 @@ pub struct TargetSpec {
     pub states: Vec<StateSpec>,
     /// JSONPaths inside an item that are left out of its fingerprint.
     pub volatile: Vec<String>,
+    /// Where an item says when it was measured (A27); `None`: what arrives is taken as said for now.
+    pub observed_at: Option<ObservedSpec>,
+}
+
+/// Where a reading's own time stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedSpec {
+    /// RFC 9535, from the item.
+    pub path: String,
+    pub kind: ObservedKind,
+}
+
+/// How it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ObservedKind {
+    /// RFC 3339 text.
+    #[default]
+    Time,
+    EpochS,
+    EpochMs,
+    /// How old it was when it was sent.
+    SecondsAgo,
+}
+
+impl ObservedKind {
+    pub const ALL: [ObservedKind; 4] =
+        [ObservedKind::Time, ObservedKind::EpochS, ObservedKind::EpochMs, ObservedKind::SecondsAgo];
+
+    /// The word in configuration.
+    pub const fn word(self) -> &'static str {
+        match self {
+            ObservedKind::Time => "time",
+            ObservedKind::EpochS => "epoch-s",
+            ObservedKind::EpochMs => "epoch-ms",
+            ObservedKind::SecondsAgo => "seconds-ago",
+        }
+    }
 }
 
 impl TargetSpec {

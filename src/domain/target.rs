@@ -2,7 +2,8 @@
 
 use super::outcome::Outcome;
 use super::page::Scan;
-use super::time::Stamp;
+use super::spec::TargetSpec;
+use super::time::{Now, Span, Stamp, Wall};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,6 +56,16 @@ pub struct TargetState {
     pub trouble: Option<Trouble>,
     /// How the last reading of its pages went; `None`: it has no pages, or was never read.
     pub scan: Option<Scan>,
+    /// The newest time that the provider gives the readings of the last good answer: when it last heard of anything itself (A27).
+    /// `None`: it gives none, or none that can be believed.
+    pub observed_at: Option<Wall>,
+}
+
+impl TargetState {
+    /// How old the readings are by the provider's own time, where the target says that it gives one.
+    pub fn reading_age(&self, spec: &TargetSpec, now: &Now) -> Option<Span> {
+        spec.observed_at.as_ref().and_then(|_| now.age_of_reading(self.observed_at?, self.as_of?))
+    }
 }
 
 /// Why the shelf is not being renewed.

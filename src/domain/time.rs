@@ -167,6 +167,12 @@ impl Now {
         let steady = self.steady.since(then.steady);
         if then.era == self.era { steady } else { steady.max(self.wall().since(then.wall)) }
     }
+    /// The age of what a provider dates at `observed` in an answer that arrived at `arrived`: how old it was then, by the wall
+    /// clock of that moment, and what has passed since. Never younger than the answer; unknown while the clock is in doubt.
+    pub fn age_of_reading(&self, observed: Wall, arrived: Stamp) -> Option<Span> {
+        let lag = arrived.wall.since(observed);
+        (self.trust == ClockTrust::Trusted).then(|| Span(self.age_of(arrived).0.saturating_add(lag.0)))
+    }
     /// How long until `then` (zero if past), by the same reckoning as [`Now::age_of`].
     pub fn until(&self, then: Stamp) -> Span {
         let steady = then.steady.since(self.steady);
@@ -175,5 +181,25 @@ impl Now {
     /// What the wall clock of today would call the steady moment `at`. For display.
     pub fn wall_of(&self, at: Steady) -> Wall {
         Wall((at.0 as i64).saturating_add(self.offsets.first().copied().unwrap_or(0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_is_dated_by_the_wall_of_its_arrival_and_ages_on_the_steady_timeline() {
+        let arrived = Stamp { steady: Steady(1_000_000), wall: Wall(1_796_007_373_000), era: 1 };
+        let five_hours_before = arrived.wall - Span::from_secs(18_000);
+        let mut now = Now { steady: Steady(1_120_000), era: 1, trust: ClockTrust::Trusted, offsets: vec![0] };
+        // Whatever the wall clock says now: it stepped, the reading did not.
+        for offset in [0, 1_796_006_373_000, i64::MAX] {
+            now.offsets = vec![offset];
+            assert_eq!(now.age_of_reading(five_hours_before, arrived), Some(Span::from_secs(18_120)));
+            assert_eq!(now.age_of_reading(arrived.wall + Span(9), arrived), Some(now.age_of(arrived)), "never younger");
+        }
+        now.trust = ClockTrust::Untrusted;
+        assert_eq!(now.age_of_reading(five_hours_before, arrived), None);
     }
 }

@@ -10,6 +10,7 @@ pub mod core;
 pub mod fetch;
 pub mod findings;
 pub mod holding;
+pub mod items;
 pub mod jobs;
 pub mod operate;
 pub mod poller;

@@ -3,13 +3,14 @@
 use super::core::{Conn, Core, Target};
 use super::findings::MOST_OPEN;
 use super::holding;
+use super::items;
 use super::view::*;
 use super::words::{self, Said, Standing};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope};
 use crate::domain::event::Event;
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::{Caller, ConnectionKey, Endpoint};
-use crate::domain::item::{FieldValue, HistoryEntry, Item, ItemState};
+use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::page::Scan;
 use crate::domain::spec::Retry;
@@ -79,6 +80,7 @@ impl Snapshot {
             exhausted: self.exhausted_until.is_some(),
             breaker_open: !matches!(self.state.breaker, Breaker::Closed),
             age: target.and_then(|(_, s)| s.as_of).map(|as_of| self.now.age_of(as_of)),
+            reading_age: target.and_then(|(t, s)| s.reading_age(&t.spec, &self.now)),
             failing: self.store.is_some() || target.is_some_and(|(_, s)| s.trouble.is_some()),
             interval: self.planned,
             fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(self.planned.0.saturating_mul(2))),
@@ -113,8 +115,9 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     for target in &conn.targets {
         let state = core.store.target(&target.key)?.unwrap_or_default();
         if matches!(state.phase, Phase::Active | Phase::Pending) {
-            ages.push(state.as_of.map(|as_of| snapshot.now.age_of(as_of).as_secs()));
-            let word = freshness::state(&snapshot.facts(conn, Some((target, &state))));
+            let facts = snapshot.facts(conn, Some((target, &state)));
+            ages.push(facts.counted_age().map(Span::as_secs));
+            let word = freshness::state(&facts);
             words.push(word);
             troubles.extend(state.trouble.map(|t| (word, &target.key.target, t)));
         }
@@ -228,23 +231,28 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
     let state = core.store.target(&target.key)?.unwrap_or_default();
     let facts = s.facts(conn, Some((target, &state)));
     let word = freshness::state(&facts);
-    let fresh = facts.age.is_some_and(|age| age <= facts.fresh_for) && !facts.failing;
+    let age = facts.counted_age();
+    let fresh = age.is_some_and(|age| age <= facts.fresh_for) && !facts.failing;
     // An age that may be greater than shown is not fresh.
     let fresh = fresh && !facts.clock_untrusted;
-    let fresh = fresh && facts.expires_after.is_none_or(|bound| facts.age.is_some_and(|age| age <= bound));
+    let fresh = fresh && facts.expires_after.is_none_or(|bound| age.is_some_and(|age| age <= bound));
     let standing = standing(conn, &s, word, Some(target));
     let reason = |said| words::target_reason(&state, &standing, &s.now, said);
     let (reason, quoting) = (reason(Said::Beside), reason(Said::Quoted));
-    let shown: Vec<ItemView> = items.iter().map(|i| item(&s.now, &state, i)).collect();
+    let dated = target.spec.observed_at.as_ref();
+    let is_undated = dated.is_some() && state.item_count > 0 && state.observed_at.is_none();
+    let shown: Vec<ItemView> = items.iter().map(|i| items::item(&s.now, &target.spec, &state, i)).collect();
     Ok(TargetView {
         name: target.key.target.to_string(),
         organization: target.key.connection.organization.to_string(),
         connection: target.key.connection.connection.to_string(),
         phase: state.phase.word(),
         state: word,
-        sentence: words::target_sentence(&state, facts.age, &quoting, &s.now),
+        sentence: words::target_sentence(&state, &facts, is_undated, &quoting, &s.now),
         as_of: state.as_of.map(|a| s.at(a)),
-        age_seconds: facts.age.map(Span::as_secs),
+        age_seconds: age.map(Span::as_secs),
+        observed_at: dated.and(state.observed_at).map(When),
+        reading_age_seconds: facts.reading_age.map(Span::as_secs),
         fresh,
         fresh_for_seconds: Seconds(facts.fresh_for),
         stale: stale(&s, target, &state, &facts, &reason).filter(|_| !fresh),
@@ -257,6 +265,7 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
         etag: etag(&state, &shown, word),
         items: shown,
         reason,
+        is_undated,
     })
 }
 
@@ -275,16 +284,18 @@ fn scan_view(s: &Snapshot, scan: &Scan) -> ScanView {
 fn stale(s: &Snapshot, target: &Target, state: &TargetState, facts: &Facts, reason: &str) -> Option<StaleView> {
     let until = state.as_of? + facts.fresh_for;
     let until = if until.steady > s.now.steady { s.now.stamp() } else { until };
+    // By the provider's time it was so already when it arrived.
+    let until = facts.reading_age.and(state.observed_at).map_or(until.wall, |at| until.wall.min(at + facts.fresh_for));
     Some(match (&s.store, &state.trouble) {
         // Whatever the provider says, it cannot be kept.
         (Some(why), trouble) => StaleView {
-            since: s.at(trouble.as_ref().map_or(until, |t| t.since)),
+            since: When(trouble.as_ref().map_or(until, |t| t.since.wall)),
             reason: why.clone(),
             said: trouble.as_ref().and_then(|t| t.said.clone()),
         },
         (None, Some(t)) => StaleView { since: s.at(t.since), reason: t.reason.clone(), said: t.said.clone() },
         (None, None) => StaleView {
-            since: s.at(until),
+            since: When(until),
             reason: reason.to_owned(),
             said: s
                 .hold()
@@ -316,35 +327,6 @@ fn etag(state: &TargetState, items: &[ItemView], word: State) -> String {
         }
     }
     hash.finalize().to_hex()[..24].to_owned()
-}
-
-fn item(now: &Now, state: &TargetState, item: &Item) -> ItemView {
-    // An item of an incomplete reading may have been seen after the last whole one.
-    let present = state.as_of.filter(|as_of| as_of.steady >= item.changed.steady).unwrap_or(item.changed);
-    let last_seen = item.removed.map_or(present, |r| r.last_seen);
-    ItemView {
-        key: item.key.clone(),
-        title: item.title.clone(),
-        state: item.state.as_ref().map(|s| s.now(now).to_owned()),
-        decays: item.state.as_ref().and_then(decay),
-        fields: item.fields.iter().map(|(name, v)| (name.clone(), shown(now, v))).collect(),
-        first_seen_at: When(item.first_seen.wall),
-        last_seen_at: When(last_seen.wall),
-        changed_at: When(item.changed.wall),
-        removed_at: item.removed.map(|r| When(r.at.wall)),
-    }
-}
-
-fn decay(state: &ItemState) -> Option<DecayView> {
-    let (ends, then) = state.decays.as_ref()?;
-    Some(DecayView { seen: state.word.clone(), ends_at: When(ends.wall), then: then.clone() })
-}
-
-fn shown(now: &Now, value: &FieldValue) -> FieldShown {
-    match value {
-        FieldValue::Left(ends) => FieldShown::SecondsLeft(now.until(*ends).as_secs()),
-        other => other.into(),
-    }
 }
 
 pub fn history(entry: HistoryEntry) -> HistoryView {

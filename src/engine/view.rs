@@ -161,8 +161,13 @@ pub struct TargetView {
     pub phase: &'static str,
     pub state: State,
     pub sentence: String,
+    /// When the last good answer arrived.
     pub as_of: Option<When>,
+    /// The age that counts: since then, or of the reading where the provider dates it and it is older.
     pub age_seconds: Option<u64>,
+    /// The newest time that the provider gives its readings; null where it gives none that can be believed.
+    pub observed_at: Option<When>,
+    pub reading_age_seconds: Option<u64>,
     /// Within `fresh_for`, and nothing keeps it from being renewed.
     pub fresh: bool,
     /// Freshness bound in force.
@@ -185,6 +190,9 @@ pub struct TargetView {
     /// The sentence without the age, for pages that let the age grow; empty where there is nothing to say.
     #[serde(skip)]
     pub reason: String,
+    /// The provider should date its readings and does not, or not credibly.
+    #[serde(skip)]
+    pub is_undated: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -229,6 +237,9 @@ pub struct ItemView {
     pub first_seen_at: When,
     pub last_seen_at: When,
     pub changed_at: When,
+    /// The time that the provider gives this reading, and how old it is by that.
+    pub observed_at: Option<When>,
+    pub reading_age_seconds: Option<u64>,
     pub removed_at: Option<When>,
 }
 

@@ -12,6 +12,7 @@ use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Span, Steady, Wall};
 use crate::rules::budget::Refusal;
 use crate::rules::classify;
+use crate::rules::freshness::Facts;
 use jiff::tz::TimeZone;
 use std::sync::OnceLock;
 
@@ -336,10 +337,18 @@ pub fn target_reason(state: &TargetState, standing: &Standing, now: &Now, said: 
     }
 }
 
+/// What is said where the provider should date its readings.
+pub const UNDATED: &str = "The provider gives them no time that can be believed; their age is that of the answer.";
+
 /// The sentence of a target: its age first, then why it is not renewed.
-pub fn target_sentence(state: &TargetState, age: Option<Span>, reason: &str, now: &Now) -> String {
-    let Some((as_of, age)) = state.as_of.zip(age) else { return reason.to_owned() };
-    let seen = format!("Values of {}, {age} old.", clock_time(as_of.wall, now.wall()));
+pub fn target_sentence(state: &TargetState, facts: &Facts, is_undated: bool, reason: &str, now: &Now) -> String {
+    let Some((as_of, age)) = state.as_of.zip(facts.age) else { return reason.to_owned() };
+    let at = clock_time(as_of.wall, now.wall());
+    let seen = match facts.reading_age {
+        Some(old) => format!("Answered at {at}, {age} ago; the reading is {old} old by the provider's clock."),
+        None if is_undated => format!("Values of {at}, {age} old. {UNDATED}"),
+        None => format!("Values of {at}, {age} old."),
+    };
     format!("{seen} {reason}").trim_end().to_owned()
 }
 

@@ -17,14 +17,23 @@ pub struct Facts {
     /// The budget has nothing left for the poller before the next poll after the one that is due.
     pub exhausted: bool,
     pub breaker_open: bool,
-    /// `None`: never answered.
+    /// Of the last good answer, since it arrived; `None`: never answered.
     pub age: Option<Span>,
+    /// Of what it says, where the provider dates it (A27).
+    pub reading_age: Option<Span>,
     /// The last attempt brought no good answer, or its answer could not be written: it is due to be renewed, however young.
     pub failing: bool,
     /// As planned. A backoff makes polls rarer and no answer fresh for longer.
     pub interval: Span,
     pub fresh_for: Span,
     pub expires_after: Option<Span>,
+}
+
+impl Facts {
+    /// The age that counts: the reading's, and never younger than the answer's. `None`: never answered.
+    pub fn counted_age(&self) -> Option<Span> {
+        self.age.map(|age| age.max(self.reading_age.unwrap_or_default()))
+    }
 }
 
 /// The first that is true, in the order of [`State::ALL`].
@@ -56,14 +65,15 @@ fn obstacle(facts: &Facts) -> Option<State> {
 
 /// The age alone. Every bound is inclusive: exactly `fresh_for` old is still fresh.
 fn by_age(facts: &Facts) -> State {
-    let Some(age) = facts.age else { return State::Never };
+    let (Some(answered), Some(age)) = (facts.age, facts.counted_age()) else { return State::Never };
     if facts.expires_after.is_some_and(|bound| age > bound) {
         return State::Expired;
     }
     if age > facts.fresh_for {
         return State::Stale;
     }
-    if facts.failing || age > due_age(facts.interval) { State::Ageing } else { State::Fresh }
+    // When to ask again goes by when it was asked, however old the provider's news is.
+    if facts.failing || answered > due_age(facts.interval) { State::Ageing } else { State::Fresh }
 }
 
 /// The age at which a renewal is overdue: the interval and a grace for the request itself, a tenth of it but at least 2 s.
@@ -96,6 +106,7 @@ mod tests {
             exhausted: false,
             breaker_open: false,
             age: Some(Span::from_secs(10)),
+            reading_age: None,
             failing: false,
             interval: Span::from_secs(75),
             fresh_for: Span::from_secs(90),
@@ -164,6 +175,23 @@ mod tests {
         for (ms, word) in table {
             assert_eq!(state(&Facts { age: Some(Span(ms)), ..facts() }), word, "{ms} ms");
         }
+    }
+
+    #[test]
+    fn a_reading_is_as_old_as_the_provider_says_and_never_younger_than_its_answer() {
+        let aged = |reading| Facts { reading_age: Some(Span::from_secs(reading)), ..facts() };
+        for (reading, counted, word) in [
+            (0, 10, State::Fresh),
+            (85, 85, State::Fresh),
+            (90, 90, State::Fresh),
+            (91, 91, State::Stale),
+            (601, 601, State::Expired),
+        ] {
+            assert_eq!(aged(reading).counted_age(), Some(Span::from_secs(counted)));
+            assert_eq!(state(&aged(reading)), word, "{reading} s");
+        }
+        let never = Facts { age: None, ..aged(5) };
+        assert_eq!((never.counted_age(), state(&never)), (None, State::Never));
     }
 
     #[test]

@@ -190,6 +190,7 @@ mod tests {
             fields: vec![],
             states: vec![],
             volatile: vec![],
+            observed_at: None,
         };
         (0..n).map(one).collect()
     }

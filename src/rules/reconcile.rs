@@ -1,9 +1,11 @@
 //! The last good answer and the new one: what changed. History is a system of record (law 7): nothing here forgets when an item
 //! was first seen, and every entry follows the one before it. Must not know where either answer came from.
 
-use crate::domain::item::{ChangeKind, FieldChange, FieldValue, HistoryEntry, Item, ItemState, Removed, Sighting};
+use crate::domain::item::{
+    ChangeKind, FieldChange, FieldValue, HistoryEntry, Item, ItemState, OBSERVED_AT, Removed, Sighting, observed_at,
+};
 use crate::domain::target::TargetState;
-use crate::domain::time::{Span, Stamp};
+use crate::domain::time::{Span, Stamp, Wall};
 use crate::rules::calendar::rfc3339;
 use std::collections::{HashMap, HashSet};
 
@@ -98,6 +100,8 @@ struct Round {
     put: Vec<Item>,
     history: Vec<HistoryEntry>,
     moved: bool,
+    /// The newest time that the provider gives anything in this answer.
+    observed: Option<Wall>,
 }
 
 impl Round {
@@ -112,11 +116,13 @@ impl Round {
             put: Vec::new(),
             history: Vec::new(),
             moved: false,
+            observed: None,
         }
     }
 
     /// Whether the key is new in this answer. (Extraction refuses duplicates; here the first counts.)
     fn take(&mut self, sighting: &Sighting) -> bool {
+        self.observed = self.observed.max(observed_at(&sighting.fields));
         self.present.insert(sighting.key.clone(), sighting.fingerprint).is_none()
     }
 
@@ -167,9 +173,10 @@ impl Round {
     }
 
     fn finish(self, before: &TargetState, extent: Extent) -> Reconciled {
-        let (as_of, first) = match extent {
-            Extent::Whole { as_of } => (Some(as_of), before.as_of.is_none() && before.generation == 0),
-            Extent::Part => (before.as_of, false),
+        // What the provider dates belongs to the arrival that as-of names: an age is reckoned from the two.
+        let (as_of, observed_at, first) = match extent {
+            Extent::Whole { as_of } => (Some(as_of), self.observed, before.as_of.is_none() && before.generation == 0),
+            Extent::Part => (before.as_of, before.observed_at, false),
         };
         let changed = !self.history.is_empty() || first;
         let state = TargetState {
@@ -180,6 +187,7 @@ impl Round {
             item_count: self.present.len() as u64,
             next_seq: self.next_seq,
             trouble: None,
+            observed_at,
             ..before.clone()
         };
         Reconciled { state, put: self.put, history: self.history, changed, moved: self.moved }
@@ -241,7 +249,8 @@ fn differences(before: &Item, after: &Item) -> Vec<FieldChange> {
     compare("title", Some(before.title.clone()), Some(after.title.clone()));
     compare("state", word(before), word(after));
     let old: HashMap<&str, &FieldValue> = before.fields.iter().map(|(name, value)| (name.as_str(), value)).collect();
-    for (name, value) in &after.fields {
+    // The time of a reading goes on by itself.
+    for (name, value) in after.fields.iter().filter(|(name, _)| name != OBSERVED_AT) {
         let was = old.get(name.as_str()).copied().unwrap_or(&FieldValue::Unknown);
         if !(value.is_countdown() || was.is_countdown()) {
             compare(name, shown(was), shown(value));

@@ -48,6 +48,34 @@ impl Shelf {
     }
 }
 
+/// A gauge whose provider dates its reading at `read`.
+fn gauge(key: &str, word: &str, read: u64) -> Sighting {
+    let mut gauge = zone(key, word, 0, None);
+    gauge.fields.push((OBSERVED_AT.into(), FieldValue::At(at(read).wall)));
+    gauge
+}
+
+#[test]
+fn a_target_is_as_old_as_its_newest_reading_and_a_newer_time_is_no_change() {
+    let mut shelf = Shelf::default();
+    shelf.answered(100, vec![gauge("1", "low", 40), gauge("2", "low", 70)]);
+    assert_eq!(shelf.state.observed_at, Some(at(70).wall));
+    let again = shelf.answered(200, vec![gauge("1", "low", 150), gauge("2", "low", 70)]);
+    assert!(!again.changed && again.moved && again.history.is_empty());
+    assert_eq!((shelf.state.observed_at, shelf.state.generation), (Some(at(150).wall), 1));
+    assert_eq!(observed_at(&shelf.items["1"].fields), Some(at(150).wall), "and it is kept");
+    let higher = shelf.answered(300, vec![gauge("1", "high", 250), gauge("2", "low", 70)]);
+    let told: Vec<&str> = higher.history[0].detail.iter().map(|c| c.field.as_str()).collect();
+    assert_eq!(told, ["state", "mode"], "what goes on by itself is not told");
+    assert_eq!(confirm(&shelf.state, at(400)).observed_at, Some(at(250).wall), "a 304 makes no reading newer");
+    // What a part of the pages says belongs to no as-of.
+    let old: Vec<Item> = shelf.items.values().cloned().collect();
+    let part = reconcile_pages(&shelf.state, &old, vec![gauge("1", "high", 450)], at(500), Extent::Part);
+    assert_eq!((part.state.as_of, part.state.observed_at), (shelf.state.as_of, Some(at(250).wall)));
+    shelf.answered(600, vec![zone("1", "high", 600, None)]);
+    assert_eq!(shelf.state.observed_at, None, "nothing is dated any more");
+}
+
 #[test]
 fn the_life_of_an_item() {
     use ChangeKind::*;

@@ -68,7 +68,8 @@ pub fn cache_status(target: &TargetView) -> String {
     }
 }
 
-/// The headers of every answer that comes from a target on the shelf.
+/// The headers of every answer that comes from a target on the shelf. `Age` is the age that counts: of the reading, where the
+/// provider dates it; `Last-Modified` is the arrival. So no header makes a value younger than its provider does.
 pub fn shelf_headers(target: &TargetView, now: Wall) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut put = |name: HeaderName, value: String| {

@@ -190,7 +190,11 @@ struct Targets {
 impl Targets {
     fn register(registry: &mut Registry) -> Targets {
         Targets {
-            age: register(registry, "target_age_seconds", "Age of the last good answer"),
+            age: register(
+                registry,
+                "target_age_seconds",
+                "Age of the last good answer, or of its reading where the provider dates it and it is older",
+            ),
             last_success: register(
                 registry,
                 "target_last_success_timestamp_seconds",

@@ -7,10 +7,8 @@ use std::path::Path;
 const LAST: u8 = 53;
 
 /// Those that cannot happen here, and why.
-pub const NOT_OURS: &[(u8, &str)] = &[
-    (27, "the time that a provider gives for a reading is not read yet: the age is that of the answer"),
-    (48, "a stream that reconnects: Larder keeps no socket to a provider open, so there is nothing to set up again"),
-];
+pub const NOT_OURS: &[(u8, &str)] =
+    &[(48, "a stream that reconnects: Larder keeps no socket to a provider open, so there is nothing to set up again")];
 
 /// The numbers at the beginning of a test's name: `a10_a14_what_is_proved` proves two.
 pub fn numbers(name: &str) -> Vec<u8> {

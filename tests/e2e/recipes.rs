@@ -6,7 +6,7 @@ use serde_json::Value;
 const OWN: &str = "provider = \"Pump house\"\nabout = \"A recipe of this test.\"\nbase_url = \"https://pump.test\"\n\
                    credential = { header = \"x-key\" }\n[[limit]]\nname = \"window\"\nrequests = 5\nwindow = \"5m\"\nkind = \"rolling\"\n\
                    [[target]]\nname = \"pumps\"\nget = \"/pumps\"\nitems = \"$.pumps[*]\"\nkey = \"$.id\"\ntitle = \"$.name\"\n\
-                   [target.fields]\nlevel = { path = \"$.level\", as = \"number\" }\n\
+                   observed_at = { path = \"$.at\" }\n[target.fields]\nlevel = { path = \"$.level\", as = \"number\" }\n\
                    [[rule]]\nname = \"dry\"\noutcome = \"not_ready\"\njson = '@.error == \"dry\"'\n";
 
 /// A folder with a `larder.toml`, a recipe of the user's own, and answers.
@@ -14,8 +14,11 @@ fn house() -> TestApp {
     let app = TestApp::prepared(Config::yard("http://127.0.0.1:9"));
     std::fs::create_dir(app.folder().join("recipes")).expect("a folder");
     std::fs::write(app.folder().join("recipes/pump.toml"), OWN).expect("our own recipe");
-    std::fs::write(app.folder().join("two.json"), r#"{"pumps":[{"id":1,"name":"North","level":7},{"id":2}]}"#)
-        .expect("ours");
+    std::fs::write(
+        app.folder().join("two.json"),
+        r#"{"pumps":[{"id":1,"name":"North","level":7,"at":"2026-11-30T07:00:00Z"},{"id":2}]}"#,
+    )
+    .expect("ours");
     std::fs::write(app.folder().join("list.json"), r#"{"pumps":"none"}"#).expect("ours");
     app
 }
@@ -39,8 +42,18 @@ async fn recipes_are_listed_and_printed_with_where_they_come_from() {
 async fn a_trial_says_what_becomes_of_an_answer_and_why() {
     let app = house();
     let file = |name: &str| app.folder().join(name).display().to_string();
-    let said = app.larder_here(&["recipes", "test", "pump", "--answer", &file("two.json")]).await.expect(0).stdout;
-    for words in ["outcome  data", "status 200", "2 items of pumps", "North", "level=7", "level=unknown"] {
+    let noon = ["--at", "2026-11-30T12:00:00Z"];
+    let data = ["recipes", "test", "pump", "--answer", &file("two.json"), noon[0], noon[1]];
+    let said = app.larder_here(&data).await.expect(0).stdout;
+    for words in [
+        "reading  5 h old by the provider's clock",
+        "outcome  data",
+        "status 200",
+        "2 items of pumps",
+        "North",
+        "level=7",
+        "level=unknown",
+    ] {
         assert!(said.contains(words), "{words} is not told:\n{said}");
     }
     // A file works like a name.

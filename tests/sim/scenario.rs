@@ -226,6 +226,7 @@ fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
         fields: vec![field("level", "$.level", FieldKind::Number), field("left", "$.left", FieldKind::SecondsLeft)],
         states: Vec::new(),
         volatile: Vec::new(),
+        observed_at: None,
     }
 }
 

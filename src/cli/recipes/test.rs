@@ -8,11 +8,12 @@ use crate::cli::table::Table;
 use crate::cli::text::{count, show, span};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Recipe, Recipes, recipe_alone};
-use crate::domain::item::Sighting;
+use crate::domain::item::{Sighting, observed_at};
 use crate::domain::outcome::Outcome;
 use crate::domain::reply::Answer;
 use crate::domain::spec::{Conditional, ConnectionSpec, TargetSpec};
-use crate::domain::time::Wall;
+use crate::domain::time::{Span, Wall};
+use crate::engine::words::UNDATED;
 use crate::rules::calendar::rfc3339;
 use crate::rules::classify::in_words;
 use crate::rules::paging::Step;
@@ -128,6 +129,7 @@ impl Report<'_> {
             ("hold", format!("{length}, until {until}, {} of the {whom}: {}", hold.reason.word(), hold.source))
         }));
         lines.push(("charge", self.charge().to_owned()));
+        lines.extend(self.reading().map(|said| ("reading", said)));
         lines.extend(self.trial.follows.iter().map(|step| ("pages", follows(step))));
         let mut text = String::new();
         for (name, value) in lines {
@@ -141,6 +143,20 @@ impl Report<'_> {
     fn charge(&self) -> &'static str {
         let confirmed = self.trial.verdict.outcome == Outcome::NotModified;
         if confirmed && self.spec.conditional == Conditional::Free { "given back" } else { "spent" }
+    }
+
+    /// How old the newest reading is by the provider's own time.
+    fn reading_age(&self) -> Option<Span> {
+        let newest = self.trial.items.as_ref()?.iter().filter_map(|item| observed_at(&item.fields)).max();
+        self.trial.now.age_of_reading(newest?, self.trial.now.stamp())
+    }
+
+    /// That in words, where the target says that the provider gives one.
+    fn reading(&self) -> Option<String> {
+        self.target?.observed_at.as_ref()?;
+        self.trial.items.as_ref().filter(|items| !items.is_empty())?;
+        let old = |age| format!("{} old by the provider's clock", span(age));
+        Some(self.reading_age().map_or_else(|| UNDATED.to_owned(), old))
     }
 
     fn items(&self) -> String {
@@ -176,7 +192,7 @@ impl Report<'_> {
             "recipe": self.recipe.name, "arrived_at": rfc3339(now.wall()), "outcome": verdict.outcome.word(),
             "understood": is_understood(verdict.outcome), "rule": verdict.rule, "said": verdict.said,
             "wait": wait.map(|w| json!({ "seconds": w.wait.as_secs_ceil(), "source": w.source })), "hold": hold,
-            "charge": self.charge(), "pages": self.trial.follows.as_ref().map(follows),
+            "charge": self.charge(), "reading_age_seconds": self.reading_age().map(Span::as_secs), "pages": self.trial.follows.as_ref().map(follows),
             "target": self.target.map(|t| t.name.as_str()),
             "items": items.as_ref().map(|items| items.iter().map(|i| self.item(i)).collect::<Vec<_>>()),
         })

@@ -38,9 +38,10 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
         for target in &spec.targets {
             let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
             let kept = file.store.target(&key).map_err(Failure::failed)?.unwrap_or_default();
-            let (word, age) = stand(&kept, target, enabled, interval, &file.now);
+            let facts = facts(&kept, target, enabled, interval, &file.now);
+            let (word, age) = (state(&facts), facts.counted_age());
             worst = worst.map_or(Some((word, age)), |w| Some(graver(w, (word, age))));
-            targets.push(target_row(spec, target, &kept, word, age));
+            targets.push(target_row(spec, target, &kept, &facts));
         }
         let (word, age) = worst.unwrap_or((State::Never, None));
         connections.push(json!({
@@ -66,29 +67,30 @@ fn graver(a: (State, Option<Span>), b: (State, Option<Span>)) -> (State, Option<
     (a.0.min(b.0), age)
 }
 
-fn stand(kept: &TargetState, spec: &TargetSpec, enabled: bool, interval: Span, now: &Now) -> (State, Option<Span>) {
-    let age = kept.as_of.map(|at| now.age_of(at));
-    let facts = Facts {
+fn facts(kept: &TargetState, spec: &TargetSpec, enabled: bool, interval: Span, now: &Now) -> Facts {
+    Facts {
         clock_untrusted: now.trust == ClockTrust::Untrusted,
         enabled,
         hold: None,
         endpoint_held: false,
         exhausted: false,
         breaker_open: false,
-        age,
+        age: kept.as_of.map(|at| now.age_of(at)),
+        reading_age: kept.reading_age(spec, now),
         failing: kept.trouble.is_some(),
         interval,
         fresh_for: spec.fresh_for.unwrap_or(Span(interval.as_millis().saturating_mul(2))),
         expires_after: spec.expires_after,
-    };
-    (state(&facts), age)
+    }
 }
 
-fn target_row(spec: &ConnectionSpec, target: &TargetSpec, kept: &TargetState, word: State, age: Option<Span>) -> Value {
+fn target_row(spec: &ConnectionSpec, target: &TargetSpec, kept: &TargetState, facts: &Facts) -> Value {
+    let observed_at = target.observed_at.as_ref().and(kept.observed_at);
     json!({
         "name": target.name.as_str(), "organization": spec.key.organization.as_str(),
-        "connection": spec.key.connection.as_str(), "phase": kept.phase.word(), "state": word.word(),
-        "as_of": kept.as_of.map(|s| rfc3339(s.wall)), "age_seconds": age.map(Span::as_secs),
+        "connection": spec.key.connection.as_str(), "phase": kept.phase.word(), "state": state(facts).word(),
+        "as_of": kept.as_of.map(|s| rfc3339(s.wall)), "age_seconds": facts.counted_age().map(Span::as_secs),
+        "observed_at": observed_at.map(rfc3339), "reading_age_seconds": facts.reading_age.map(Span::as_secs),
         "item_count": kept.item_count, "generation": kept.generation,
         "trouble": kept.trouble.as_ref().map(|t| json!({
             "since": rfc3339(t.since.wall), "reason": t.reason, "said": t.said,

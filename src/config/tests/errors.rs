@@ -314,6 +314,37 @@ fn polls_targets_and_commands_are_refused_in_words() {
 }
 
 #[test]
+fn the_time_of_a_reading_is_refused_in_words() {
+    let target =
+        |more: &str| format!("[[connection.target]]\nname = \"t\"\nget = \"/t\"\nitems = \"$\"\nkey = \"$\"\n{more}");
+    table(&[
+        (
+            &target("observed_at = { as = \"epoch-s\" }"),
+            "10: connection[yard].target[t].observed_at.path: is missing: a JSONPath from the item, such as \"$.measured_at\"",
+        ),
+        (
+            &target("observed_at = { path = \"$.at\", as = \"hours\" }"),
+            "10: connection[yard].target[t].observed_at.as: \"hours\" is not how a time of a reading is written; there is: \
+             time, epoch-s, epoch-ms, seconds-ago",
+        ),
+        (
+            &target("observed_at = { path = \"$.at\", zone = \"UTC\" }"),
+            "10: connection[yard].target[t].observed_at.zone: unknown key; there is: path, as",
+        ),
+        (&target("observed_at = \"$.at\""), "10: connection[yard].target[t].observed_at: must be a table, not a text"),
+        (
+            &target("observed_at = { path = \"at\" }"),
+            "10: connection[yard].target[t].observed_at.path: `at` is not a JSONPath: at position 0, parser error",
+        ),
+        (
+            &target("observed_at = { path = \"$.at\" }\nfields = { observed_at = { path = \"$.at\" } }"),
+            "10: connection[yard].target[t].observed_at: is also the name of a field; it is shown with the fields, so give \
+             the field another name",
+        ),
+    ]);
+}
+
+#[test]
 fn states_and_rules_are_refused_in_words() {
     let target =
         |more: &str| format!("[[connection.target]]\nname = \"t\"\nget = \"/t\"\nitems = \"$\"\nkey = \"$\"\n{more}");

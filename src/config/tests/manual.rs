@@ -23,6 +23,7 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("page", "PAGE", pages::PAGE.to_vec()),
         ("a value of an answer", "SOURCE", pages::SOURCE.to_vec()),
         ("[target.fields]", "FIELD", targets::FIELD.to_vec()),
+        ("observed_at", "OBSERVED", targets::OBSERVED.to_vec()),
         ("[[target.state]]", "STATE", targets::STATE.to_vec()),
         ("[[command]]", "COMMAND", rules::COMMAND.to_vec()),
         ("[[rule]]", "RULE", rules::RULE.to_vec()),

@@ -95,6 +95,7 @@ title = "$.name"
 fresh_for = "90s"
 expires_after = "1d"
 volatile = ["$.seen"]
+observed_at = { path = "$.measured", as = "epoch-s" }
 [connection.target.fields]
 remaining = { path = "$.run", as = "seconds-left", when = "@.time == 1" }
 name      = { path = "$.name" }
@@ -243,6 +244,7 @@ fn targets_keep_the_order_of_their_fields_and_states() {
             state("idle"),
         ],
         volatile: vec!["$.seen".to_owned()],
+        observed_at: Some(ObservedSpec { path: "$.measured".to_owned(), kind: ObservedKind::EpochS }),
     };
     assert_eq!(target, expected);
 }

@@ -2,6 +2,7 @@
 //! not the expected shape is an error in words and never data (law 4). Must not know what was on the shelf before.
 
 mod digest;
+mod observed;
 pub(crate) mod path;
 #[cfg(test)]
 mod recipe_tests;
@@ -9,10 +10,11 @@ mod recipe_tests;
 mod tests;
 mod value;
 
-use crate::domain::item::{FieldValue, ItemState, Sighting};
+use crate::domain::item::{FieldValue, ItemState, OBSERVED_AT, Sighting};
 use crate::domain::spec::{FieldKind, FieldSpec, Plausible, StateSpec, TargetSpec};
 use crate::domain::time::Stamp;
 use digest::{Digest, LeftOut};
+use observed::Observed;
 use path::{Filter, ItemsPath, Path, Subject, kind_of};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -35,6 +37,8 @@ pub struct Extractor {
     volatile: Vec<Path>,
     /// The fields of the fingerprint, by name.
     fingerprinted: Vec<usize>,
+    /// Never part of the fingerprint: the same reading once more is no change.
+    observed: Option<Observed>,
 }
 
 #[derive(Debug)]
@@ -63,6 +67,8 @@ impl Extractor {
         let title = spec.title.as_ref().and_then(|t| named("title", Path::parse(t), &mut errors));
         let volatile = spec.volatile.iter().filter_map(|v| named("volatile", Path::parse(v), &mut errors)).collect();
         let fields = compile_fields(&spec.fields, &mut errors);
+        let observed = spec.observed_at.as_ref();
+        let observed = observed.and_then(|o| named("observed_at.path", Observed::compile(o), &mut errors));
         let states = spec.states.iter().filter_map(|s| compile_state(s, &spec.fields, &mut errors)).collect();
         match (items, key) {
             (Some(items), Some(key)) if errors.is_empty() => Ok(Extractor {
@@ -73,6 +79,7 @@ impl Extractor {
                 states,
                 volatile,
                 fingerprinted: fingerprinted(&spec.fields),
+                observed,
             }),
             _ => Err(errors),
         }
@@ -124,11 +131,12 @@ impl Extractor {
         };
         let read =
             |f: &Field| value::read(f.kind, &f.plausible, f.path.one(item).filter(|_| holds(&f.when)), arrived_at);
-        let fields: Vec<_> = self.fields.iter().map(|f| (f.name.clone(), read(f))).collect();
+        let mut fields: Vec<_> = self.fields.iter().map(|f| (f.name.clone(), read(f))).collect();
         let state = self.states.iter().find(|rule| holds(&rule.when)).map(|rule| rule.state(&fields));
         let title = self.title.as_ref().and_then(|t| t.one(item)).and_then(value::text);
         let title = title.filter(|t| !t.trim().is_empty()).unwrap_or_else(|| key.clone());
         let fingerprint = self.fingerprint(item, &key, &title, state.as_ref(), &fields);
+        fields.extend(self.observed.as_ref().map(|o| (OBSERVED_AT.to_owned(), o.read(item, arrived_at))));
         Sighting { key, title, state, fields, fingerprint }
     }
 
@@ -143,8 +151,8 @@ impl Extractor {
     ) -> [u8; 16] {
         let mut digest = Digest::new();
         if self.fields.is_empty() && self.states.is_empty() {
-            let left_out: LeftOut =
-                self.volatile.iter().flat_map(|path| path.nodes(item)).map(std::ptr::from_ref).collect();
+            let moving = self.volatile.iter().chain(self.observed.as_ref().map(Observed::path));
+            let left_out: LeftOut = moving.flat_map(|path| path.nodes(item)).map(std::ptr::from_ref).collect();
             digest.json(item, &left_out);
             return digest.finish();
         }

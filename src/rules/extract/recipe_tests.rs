@@ -68,6 +68,7 @@ fn target() -> TargetSpec {
         fields: target["fields"].as_table().unwrap().iter().map(field).collect(),
         states: tables(target, "state").into_iter().map(state).collect(),
         volatile: vec![],
+        observed_at: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Extraction as its readers meet it: shapes, keys, states, fingerprints, and what is refused.
 
 use super::*;
+use crate::domain::spec::{ObservedKind, ObservedSpec};
 use crate::domain::time::{Span, Steady, Wall};
 use proptest::prelude::*;
 use serde_json::json;
@@ -22,6 +23,7 @@ fn target() -> TargetSpec {
         fields: vec![],
         states: vec![],
         volatile: vec![],
+        observed_at: None,
     }
 }
 
@@ -48,6 +50,10 @@ fn zones() -> TargetSpec {
         states: vec![state("running", Some("@.on == true"), Some(("remaining", "idle"))), state("idle", None, None)],
         ..target()
     }
+}
+
+fn observed_at_of(sighting: &Sighting) -> Option<Wall> {
+    crate::domain::item::observed_at(&sighting.fields)
 }
 
 fn extract(spec: &TargetSpec, body: Value) -> Result<Vec<Sighting>, String> {
@@ -169,6 +175,22 @@ fn without_fields_the_fingerprint_is_over_the_item_but_for_what_is_volatile() {
     assert_eq!(print(json!({"parts": [{"at": 8, "n": 1.0}], "id": 1})), same);
     assert_ne!(print(json!({"id": 1, "parts": [{"n": 2, "at": 7}]})), same);
     assert_ne!(one(&target(), json!({"id": 1, "seen": 5})).fingerprint, one(&target(), json!({"id": 1})).fingerprint);
+}
+
+#[test]
+fn the_time_of_a_reading_is_read_and_is_no_change() {
+    let at = |path: &str| Some(ObservedSpec { path: path.into(), kind: ObservedKind::EpochS });
+    for bare in [target(), zones()] {
+        let spec = TargetSpec { observed_at: at("$.at"), ..bare };
+        let seen = |at: Value| one(&spec, json!({"id": 1, "on": true, "run": 40, "level": 1, "at": at}));
+        let (old, new) = (seen(json!(1_795_989_373)), seen(json!(1_795_992_973)));
+        assert_eq!(old.fingerprint, new.fingerprint);
+        assert_eq!(observed_at_of(&old), Some(Wall(1_795_989_373_000)));
+        assert_eq!(old.fingerprint, seen(json!(null)).fingerprint);
+        assert_eq!((observed_at_of(&seen(json!(0))), seen(json!(0)).fields.len()), (None, old.fields.len()));
+    }
+    let wrong = TargetSpec { observed_at: at("at"), ..target() };
+    assert!(Extractor::compile(&wrong).unwrap_err()[0].starts_with("observed_at.path: "));
 }
 
 #[test]

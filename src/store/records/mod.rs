@@ -11,6 +11,7 @@ mod shelf;
 mod state;
 mod v1;
 mod v2;
+mod v3;
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use crate::domain::time::{Stamp, Steady, Wall};
 /// The versions that are written, each record in its newest.
 const V1: u8 = 1;
 const V2: u8 = 2;
+const V3: u8 = 3;
 /// Most bytes of a record about requests, jobs, states; what a provider sent goes into `SHELF_MOST`.
 const MOST: usize = 64 << 10;
 /// Memory that reading such a record may claim. Above `MOST`, since small numbers are shorter in the file.

@@ -1,12 +1,12 @@
 //! Records of what a connection and a target stand at.
 
 use super::codes::Coded;
-use super::{MOST, READ, V1, V2, down, unknown_version, up, v1, v2};
+use super::{MOST, READ, V1, V2, V3, down, unknown_version, up, v1, v2, v3};
 use crate::domain::connection::{Breaker, ConnectionState, Switch};
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::target::{Phase, TargetState, Trouble};
-use crate::domain::time::Steady;
+use crate::domain::time::{Steady, Wall};
 use crate::store::codec::{self, Damaged};
 
 pub(in crate::store) fn connection(c: &ConnectionState) -> Result<Vec<u8>, Damaged> {
@@ -50,7 +50,7 @@ pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, D
 }
 
 pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {
-    let record = v2::Target {
+    let record = v3::Target {
         phase: t.phase.code(),
         as_of: t.as_of.map(down),
         changed_at: t.changed_at.map(down),
@@ -63,14 +63,16 @@ pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {
         last_modified: t.last_modified.clone(),
         trouble: t.trouble.as_ref().map(trouble_down),
         scan: t.scan.as_ref().map(scan_down),
+        observed_at: t.observed_at.map(|at| at.0),
     };
-    codec::encode(V2, &record, MOST)
+    codec::encode(V3, &record, MOST)
 }
 
 pub(in crate::store) fn target_of(bytes: &[u8]) -> Result<TargetState, Damaged> {
-    let t: v2::Target = match codec::split(bytes)? {
-        (V2, payload) => codec::decode::<_, READ>(payload)?,
-        (V1, payload) => codec::decode::<v1::Target, READ>(payload)?.into(),
+    let t: v3::Target = match codec::split(bytes)? {
+        (V3, payload) => codec::decode::<_, READ>(payload)?,
+        (V2, payload) => codec::decode::<v2::Target, READ>(payload)?.into(),
+        (V1, payload) => v2::Target::from(codec::decode::<v1::Target, READ>(payload)?).into(),
         (other, _) => return unknown_version(other),
     };
     Ok(TargetState {
@@ -86,6 +88,7 @@ pub(in crate::store) fn target_of(bytes: &[u8]) -> Result<TargetState, Damaged> 
         last_modified: t.last_modified,
         trouble: t.trouble.map(trouble_up).transpose()?,
         scan: t.scan.map(scan_up),
+        observed_at: t.observed_at.map(Wall),
     })
 }
 

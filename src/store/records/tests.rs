@@ -97,6 +97,7 @@ fn a_target() -> TargetState {
             failures: 1,
         }),
         scan: Some(Scan { pages: 2, of: Some(7), incomplete: Some("rate limited".into()), at: at(6), usual_pages: 5 }),
+        observed_at: Some(Wall(1_796_000_000_000)),
     }
 }
 
@@ -243,7 +244,7 @@ fn golden_bytes() {
     assert_eq!(written, first);
 }
 
-/// Records that have a second form.
+/// Records that have a later form.
 fn is_old(line: &str) -> bool {
     line.starts_with("hold ") || line.starts_with("target ")
 }
@@ -251,21 +252,29 @@ fn is_old(line: &str) -> bool {
 /// What the first version wrote and no version writes any more.
 #[test]
 fn golden_bytes_of_old_forms_are_read() {
-    let bytes = |name: &str| -> Vec<u8> {
-        let line = include_str!("golden_v1.txt").lines().find_map(|l| l.strip_prefix(name)).unwrap().trim();
+    let line = |file: &'static str, name: &str| -> Vec<u8> {
+        let line = file.lines().find_map(|l| l.strip_prefix(name)).unwrap().trim();
         (0..line.len()).step_by(2).map(|at| u8::from_str_radix(&line[at..at + 2], 16).unwrap()).collect()
     };
+    let bytes = |name: &str| line(include_str!("golden_v1.txt"), name);
     assert_eq!(hold_of(HoldScope::Credential, &bytes("hold ")), Ok(a_hold()));
-    assert_eq!(target_of(&bytes("target ")), Ok(TargetState { scan: None, ..a_target() }));
+    assert_eq!(target_of(&bytes("target ")), Ok(TargetState { scan: None, observed_at: None, ..a_target() }));
+    let second = line(include_str!("golden_v2.txt"), "target ");
+    assert_eq!(target_of(&second), Ok(TargetState { observed_at: None, ..a_target() }));
 }
 
 /// As for the first forms: never to be changed.
 #[test]
 fn golden_bytes_of_second_forms() {
     let easing = Hold { ramp: Some(Ramp { since: at(7), steps: 1 }), ..a_hold() };
-    let (hold, target) = (hold(&easing).unwrap(), target(&a_target()).unwrap());
-    let written = format!("hold {}\ntarget {}", hex(&hold), hex(&target));
-    assert_eq!(written, include_str!("golden_v2.txt").trim_end());
+    let written = format!("hold {}", hex(&hold(&easing).unwrap()));
+    assert_eq!(Some(written.as_str()), include_str!("golden_v2.txt").lines().next());
+}
+
+#[test]
+fn golden_bytes_of_third_forms() {
+    let written = format!("target {}", hex(&target(&a_target()).unwrap()));
+    assert_eq!(written, include_str!("golden_v3.txt").trim_end());
 }
 
 #[test]
@@ -432,7 +441,8 @@ fn targets() -> impl Strategy<Value = TargetState> {
     let counts = (any::<u64>(), any::<[u8; 16]>(), any::<u64>(), any::<u64>());
     let scan = (any::<u32>(), of(any::<u64>()), of(text()), stamp(), any::<u32>())
         .prop_map(|(pages, of, incomplete, at, usual_pages)| Scan { pages, of, incomplete, at, usual_pages });
-    (select(Phase::ALL.to_vec()), times, counts, of(text()), of(text()), of(trouble), of(scan)).prop_map(
+    let observed = of(any::<i64>().prop_map(Wall));
+    (select(Phase::ALL.to_vec()), times, counts, of(text()), of(text()), of(trouble), of(scan), observed).prop_map(
         |(
             phase,
             (as_of, changed_at, attempted_at),
@@ -441,6 +451,7 @@ fn targets() -> impl Strategy<Value = TargetState> {
             lm,
             trouble,
             scan,
+            observed_at,
         )| {
             TargetState {
                 phase,
@@ -455,6 +466,7 @@ fn targets() -> impl Strategy<Value = TargetState> {
                 last_modified: lm,
                 trouble,
                 scan,
+                observed_at,
             }
         },
     )

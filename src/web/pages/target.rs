@@ -6,6 +6,7 @@ use super::{Action, Frame, Visit, html, segment, with_age};
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::state::State as Word;
 use crate::engine::view::{ConnectionView, HistoryView, ItemView, ScanView, TargetView};
+use crate::engine::words::UNDATED;
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use askama::Template;
@@ -37,6 +38,9 @@ struct Page {
     stale_since: Option<Moment>,
     as_of: Option<Moment>,
     age: Option<Age>,
+    /// By the provider's own time: the answer is younger.
+    is_dated: bool,
+    undated: Option<&'static str>,
     changed: Option<Moment>,
     attempted: Option<Moment>,
     fresh_for: String,
@@ -68,6 +72,8 @@ struct Item {
     assumed: Option<(String, Moment)>,
     fields: Vec<(String, Shown)>,
     changed: Moment,
+    /// The provider's own time of the reading.
+    observed: Option<Moment>,
     first_seen: Moment,
     last_seen: Moment,
     removed: Option<Moment>,
@@ -132,6 +138,8 @@ fn build(
         stale_since: view.stale.as_ref().map(|s| face.moment(s.since)),
         as_of: face.maybe(view.as_of),
         age: view.age_seconds.map(Age::of),
+        is_dated: view.reading_age_seconds.is_some(),
+        undated: view.is_undated.then_some(UNDATED),
         changed: face.maybe(view.changed_at),
         attempted: face.maybe(view.attempted_at),
         fresh_for: show::exact(view.fresh_for_seconds),
@@ -153,7 +161,11 @@ fn hedges(face: &Face, view: &TargetView) -> Vec<Hedge> {
     let Some(as_of) = view.as_of.filter(|_| !view.fresh) else { return Vec::new() };
     let moving = view.items.iter().filter(|i| i.removed_at.is_none()).filter_map(|i| {
         let decay = i.decays.as_ref()?;
-        Some(Hedge { title: i.title.clone(), state: decay.seen.clone(), at: face.moment(as_of) })
+        Some(Hedge {
+            title: i.title.clone(),
+            state: decay.seen.clone(),
+            at: face.moment(i.observed_at.unwrap_or(as_of)),
+        })
     });
     moving.take(HEDGED).collect()
 }
@@ -184,6 +196,7 @@ fn item(face: &Face, item: &ItemView) -> Item {
         assumed: item.decays.as_ref().filter(|_| !running).map(|d| (d.seen.clone(), face.moment(d.ends_at))),
         fields: item.fields.iter().map(|(n, v)| (show::label(n), show::field(face, v))).collect(),
         changed: face.moment(item.changed_at),
+        observed: face.maybe(item.observed_at),
         first_seen: face.moment(item.first_seen_at),
         last_seen: face.moment(item.last_seen_at),
         removed: face.maybe(item.removed_at),

@@ -144,6 +144,8 @@ pub fn controller() -> TargetView {
         first_seen_at: ago(40 * 86_400),
         last_seen_at: ago(41),
         changed_at: ago(3 * 3600),
+        observed_at: None,
+        reading_age_seconds: None,
         removed_at: None,
     };
     let mut water = zone("5143", "Water: front lawn");
@@ -164,6 +166,8 @@ pub fn controller() -> TargetView {
         sentence: "Answered at 09:19; fresh until 09:20.".to_owned(),
         as_of: Some(ago(41)),
         age_seconds: Some(41),
+        observed_at: None,
+        reading_age_seconds: None,
         fresh: true,
         fresh_for_seconds: Seconds::whole(90),
         stale: None,
@@ -182,6 +186,7 @@ pub fn controller() -> TargetView {
         ],
         etag: "0011223344556677".to_owned(),
         reason: String::new(),
+        is_undated: false,
     }
 }
 

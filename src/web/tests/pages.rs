@@ -53,6 +53,26 @@ async fn a_connection_reads() {
 }
 
 #[tokio::test]
+async fn a_page_tells_the_age_of_the_reading_from_that_of_the_answer() {
+    let with = async |tune: fn(&mut crate::engine::view::TargetView)| {
+        let mut sample = Sample::calm();
+        tune(&mut sample.targets[0]);
+        Site::loopback(sample).page("/c/yard/t/controller").await
+    };
+    let dated = with(|target| {
+        (target.age_seconds, target.reading_age_seconds) = (Some(18_041), Some(18_041));
+        target.items[0].observed_at = target.as_of;
+    });
+    let dated = dated.await;
+    let banner = part(&dated, "banner").replace('\u{a0}', " ");
+    assert!(banner.contains("5 h</span></b> old by the provider’s clock"), "{banner}");
+    assert!(banner.contains("41 s ago"), "and when it was answered: {banner}");
+    assert!(part(&dated, "items").contains("measured "), "each item by itself");
+    let undated = part(&with(|target| target.is_undated = true).await, "banner");
+    assert!(undated.contains(crate::engine::words::UNDATED) && !undated.contains("clock"), "{undated}");
+}
+
+#[tokio::test]
 async fn a_stale_target_hedges() {
     let stale = Site::loopback(Sample::locked_out()).page("/c/yard/t/controller").await;
     insta::assert_snapshot!("target_banner_stale", part(&stale, "banner"));
