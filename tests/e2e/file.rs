@@ -178,7 +178,7 @@ async fn a_backup_that_is_put_back_takes_as_sent_what_it_cannot_know() {
     let first = app.operator().runs_zone(1).await;
     app.operator().sees_job(first, "done").await;
     app.larder_here(&["backup", &backup.display().to_string()]).await.expect(0);
-    for zone in 2..=4 {
+    for zone in [2, 3, 1] {
         let job = app.operator().runs_zone(zone).await;
         app.operator().sees_job(job, "done").await;
     }
@@ -187,7 +187,7 @@ async fn a_backup_that_is_put_back_takes_as_sent_what_it_cannot_know() {
     app.boots().await;
     let notes = app.get("/readyz").await.json()["notes"].to_string();
     assert!(notes.contains("is a backup that was made"), "it is said: {notes}");
-    for zone in 1..=4 {
+    for zone in [1, 2, 3, 1] {
         app.operator().runs_zone(zone).await;
     }
     eventually("the commands are sent", 5 * SOON, || async { (provider.count_of(SET_ZONE) == 8).then_some(()) }).await;
