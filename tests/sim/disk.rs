@@ -26,6 +26,8 @@ struct Image {
     operations: u64,
     fails_at: Option<Failure>,
     dead: bool,
+    /// Nothing more is taken.
+    full: bool,
     /// Planted: says that it synced, and did not.
     lies: bool,
 }
@@ -68,6 +70,11 @@ impl Disk {
     pub fn fail_after(&self, n: u64, takes_effect: bool) {
         let mut image = self.image();
         image.fails_at = Some(Failure { operation: image.operations + n.max(1), takes_effect });
+    }
+
+    /// From now on whatever changes the file is refused, or nothing is.
+    pub fn fill(&self, full: bool) {
+        self.image().full = full;
     }
 
     /// Resolves when the failing operation was met.
@@ -185,6 +192,9 @@ impl Handle {
     /// Counts the operation; `effect` is what it does. The fatal one may still take effect, but nobody is told.
     fn operate(&self, effect: impl FnOnce(&mut Image)) -> io::Result<()> {
         let mut image = self.image()?;
+        if image.full {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         image.operations += 1;
         let fatal = image.fails_at.filter(|f| image.operations >= f.operation);
         if fatal.is_none_or(|f| f.takes_effect) {

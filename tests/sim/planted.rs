@@ -179,6 +179,19 @@ fn each_checker_sees_its_doctored_record() {
         }),
         ("a refresh that nobody asked for", "nothing unasked", with(asks(140_500, 9, Caller::Refresh))),
         ("a request by nobody", "nothing unasked", with(asks(140_500, 9, Caller::Gateway))),
+        ("a hop that nothing led to", "hops follow", with(hop(140_500, 9))),
+        ("a hop that is sent twice", "hops follow", {
+            let mut record = with(fact(140_300, What::Delivered { request: 2, meant: Meant::Moved }));
+            let place = record.iter().position(|f| f.at > 140_600).unwrap_or(0);
+            record.splice(place..place, [hop(140_500, 9), hop(140_600, 10)]);
+            record
+        }),
+        ("sent on a full disk", "a full disk stops everything", {
+            let mut record = with(fact(75_000, What::Disk { full: true }));
+            record.push(fact(490_000, What::Disk { full: false }));
+            record
+        }),
+        ("ill although it writes", "health comes back", { with(fact(481_000, What::Health { ok: false })) }),
         ("a call although refused", "holds hold", with(runs(400_000, 9, "c0"))),
         ("two at once where one should find out", "probes go alone", with(runs(455_100, 9, "c0"))),
         ("a generation that shrinks", "generations grow", with(shows(201_000, "z0=2", 124, false, 1))),
@@ -210,6 +223,15 @@ fn each_checker_sees_its_doctored_record() {
     assert_eq!(law(check(&yard(), &off)), Some("switches are heeded"));
     off.insert(off.iter().position(|f| f.at > 130_000).unwrap_or(0), fact(130_000, switch(true)));
     assert_eq!(law(check(&yard(), &off)), None);
+}
+
+/// A hop by the poller.
+fn hop(at: Ms, request: usize) -> Fact {
+    let asked = asks(at, request, Caller::Poller);
+    match asked.what {
+        What::Sent(s) => fact(at, What::Sent(Sent { endpoint: "/v2/status".to_owned(), ..s })),
+        what => fact(at, what),
+    }
 }
 
 /// The provider says that there is nothing, in answer to the second request.

@@ -48,6 +48,9 @@ struct Inner {
 /// The list that is handed out two rows at a time, by a cursor. Its rows change and grow more; none ever goes.
 pub const ROWS: &str = "/rows";
 
+/// Where redirects lead: what is asked below it is what is asked without it.
+pub const MOVED: &str = "/v2";
+
 /// Survives the processes that ask it.
 #[derive(Clone)]
 pub struct Provider {
@@ -198,18 +201,24 @@ impl Inner {
         if self.dice.chance(w.gone) {
             return (Ok(text(410, "gone for good")), Meant::Nothing);
         }
-        if self.dice.chance(w.hollow) && self.shelves.contains_key(&request.location) {
+        let location = request.location.strip_prefix(MOVED).unwrap_or(&request.location);
+        if self.dice.chance(w.moved) && self.shelves.contains_key(&request.location) {
+            let mut answer = text(*self.dice.pick(&[301, 302, 307, 308]), "moved");
+            answer.headers.push(("location".to_owned(), format!("{MOVED}{location}")));
+            return (Ok(answer), Meant::Moved);
+        }
+        if self.dice.chance(w.hollow) && self.shelves.contains_key(location) {
             return (Ok(text(200, "{\"items\":[]}")), Meant::Hollow);
         }
         if self.dice.chance(w.garbled) {
             let body = *self.dice.pick(&["<html>maintenance</html>", "{}", "{\"items\":7}", "null", "", "{\"items\":"]);
             return (Ok(text(200, body)), Meant::Nothing);
         }
-        let (path, after) = request.location.split_once("?after=").unwrap_or((&request.location, "0"));
+        let (path, after) = location.split_once("?after=").unwrap_or((location, "0"));
         if let Some(versions) = self.shelves.get(path).filter(|_| path == ROWS) {
             return page(versions, after.parse().unwrap_or(0), at);
         }
-        match self.shelves.get(&request.location) {
+        match self.shelves.get(location) {
             Some(versions) => good(p, request, versions, at),
             None => (Ok(text(200, "{\"message\":\"done\"}")), Meant::Nothing),
         }

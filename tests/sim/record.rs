@@ -1,6 +1,7 @@
 //! What happened, as nobody inside the appliance saw it: the only thing that the laws read. A doctored record is a planted bug.
 
 use crate::machine::Ms;
+use crate::provider::MOVED;
 use larder::domain::ids::Caller;
 
 /// Numbers the requests of a world.
@@ -25,6 +26,13 @@ pub struct Sent {
     pub counted: Option<(Ms, Ms)>,
 }
 
+impl Sent {
+    /// It follows a redirect.
+    pub fn is_hop(&self) -> bool {
+        self.endpoint.starts_with(MOVED)
+    }
+}
+
 /// What the door handed back, as the provider meant it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meant {
@@ -36,6 +44,8 @@ pub enum Meant {
     Refused { wait: Ms },
     /// A complete answer that there is nothing; whether to believe it is another matter.
     Hollow,
+    /// What was asked is elsewhere on the same host.
+    Moved,
     /// Nothing that says anything about content.
     Nothing,
 }
@@ -72,6 +82,14 @@ pub enum What {
     /// The wall clock was set; it is now wrong by so much.
     ClockSet {
         wall_error: Ms,
+    },
+    /// From now on the disk takes nothing more, or takes everything again.
+    Disk {
+        full: bool,
+    },
+    /// Whether the appliance says that it can write.
+    Health {
+        ok: bool,
     },
     /// The appliance refused to start: what it said.
     StartFailed(String),

@@ -2,9 +2,9 @@
 
 use crate::dice::Dice;
 use crate::machine::Ms;
-use crate::provider::ROWS;
+use crate::provider::{MOVED, ROWS};
 use larder::domain::ids::{Caller, ConnectionKey, ConnectionName, CredentialId, Organization, TargetName};
-use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay};
+use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use larder::domain::outcome::Outcome;
 use larder::domain::page::{PageSpec, PageStyle, Placing, ValueSource};
 use larder::domain::send::SendSpec;
@@ -51,6 +51,8 @@ pub struct Weather {
     pub rejected: u64,
     /// 410.
     pub gone: u64,
+    /// A redirect to another path of the same host.
+    pub moved: u64,
 }
 
 impl Weather {
@@ -69,6 +71,7 @@ impl Weather {
         overloaded: 20,
         garbled: 20,
         hollow: 40,
+        moved: 30,
         ..Weather::ALL_ZERO
     };
     const ANGRY: Weather = Weather {
@@ -80,6 +83,7 @@ impl Weather {
         hollow: 60,
         rejected: 12,
         gone: 2,
+        moved: 60,
         ..Weather::ALL_ZERO
     };
     const ALL_ZERO: Weather = Weather {
@@ -95,6 +99,7 @@ impl Weather {
         hollow: 0,
         rejected: 0,
         gone: 0,
+        moved: 0,
     };
 }
 
@@ -112,6 +117,8 @@ pub struct Scenario {
     pub lasts: Ms,
     /// Mean time between deaths.
     pub lives: Ms,
+    /// Now and then the disk is full for a while.
+    pub fills: bool,
 }
 
 impl Scenario {
@@ -136,6 +143,7 @@ impl Scenario {
             began: Wall(midnight - dice.between(0, 2 * HOUR as u64) as Ms),
             lasts: 3 * HOUR,
             lives: *dice.pick(&[5 * MINUTE, 20 * MINUTE, HOUR]),
+            fills: dice.chance(300),
         }
     }
 
@@ -145,8 +153,8 @@ impl Scenario {
         let credentials = connections.iter().map(|c| (c.key.clone(), CREDENTIAL)).collect();
         let drawn = Scenario::draw(seed);
         // An empty page is the end of a list, and no emptiness.
-        let weather = Weather { hollow: 0, ..drawn.weather };
-        Scenario { connections, credentials, weather, validators: false, ..drawn }
+        let weather = Weather { hollow: 0, moved: 0, ..drawn.weather };
+        Scenario { connections, credentials, weather, validators: false, fills: false, ..drawn }
     }
 
     pub fn connection(&self, name: &str) -> &ConnectionSpec {
@@ -169,7 +177,8 @@ impl Scenario {
     pub fn endpoints(&self) -> BTreeSet<String> {
         let targets = self.connections.iter().flat_map(|c| &c.targets).map(|t| t.endpoint());
         let commands = self.connections.iter().flat_map(|c| &c.commands).map(|c| c.endpoint());
-        targets.chain(commands).map(|e| e.to_string()).collect()
+        let moved = targets.clone().map(|e| format!("{MOVED}{e}"));
+        targets.chain(commands).map(|e| e.to_string()).chain(moved).collect()
     }
 
     /// The interval that polls of a connection keep; `auto` is reckoned here by hand, for worlds with one target: what is not kept for
@@ -180,7 +189,9 @@ impl Scenario {
             return every.0 as Ms;
         };
         let even = |limit: &Limit| match limit.kind {
-            Kind::Rolling { window } | Kind::Fixed { window } => window.0.div_ceil(limit.amount - limit.kept()) as Ms,
+            Kind::Rolling { window } | Kind::Fixed { window } | Kind::Anchored { window } => {
+                window.0.div_ceil(limit.amount - limit.kept()) as Ms
+            }
             _ => 0,
         };
         spec.limits.iter().map(even).max().unwrap_or(0)
@@ -283,12 +294,17 @@ fn yard(dice: &mut Dice) -> Vec<ConnectionSpec> {
     vec![yard]
 }
 
-/// F: two connections with one credential; a pace or a rolling second, a day in the vendor's zone, and few in flight.
+/// F: two connections with one credential; a pace or a rolling second, a day or a week in the vendor's zone, and few in flight.
 fn field(dice: &mut Dice) -> Vec<ConnectionSpec> {
     let zone = "America/New_York".to_owned();
     let mut flight = limit("flight", 3, Kind::Concurrent);
     flight.cap.insert(Caller::Poller, 2);
-    let mut day = limit("day", dice.between(60, 400), Kind::Daily { resets_at: TimeOfDay(0), time_zone: zone });
+    // Midnight on that day is the beginning of both.
+    let long = match dice.chance(300) {
+        true => Kind::Weekly { day: Weekday::Sunday, resets_at: TimeOfDay(0), time_zone: zone },
+        false => Kind::Daily { resets_at: TimeOfDay(0), time_zone: zone },
+    };
+    let mut day = limit("day", dice.between(60, 400), long);
     day.keep.insert(Caller::Refresh, 10);
     // A pace lets nothing overlap; a rolling second does.
     let second = Span::from_secs(1);
@@ -304,11 +320,12 @@ fn field(dice: &mut Dice) -> Vec<ConnectionSpec> {
     vec![connection("north", interval, limits.clone(), north), connection("south", interval, limits, south)]
 }
 
-/// Windows aligned to the provider's clock, and a rolling hour above them.
+/// Windows aligned to the provider's clock, or opened by the first request, and a rolling hour above them.
 fn meter(dice: &mut Dice) -> Vec<ConnectionSpec> {
-    let fixed = Kind::Fixed { window: Span::from_secs(*dice.pick(&[60, 300, 900])) };
+    let window = Span::from_secs(*dice.pick(&[60, 300, 900]));
+    let short = if dice.chance(400) { Kind::Anchored { window } } else { Kind::Fixed { window } };
     let limits = vec![
-        limit("window", dice.between(2, 5), fixed),
+        limit("window", dice.between(2, 5), short),
         limit("hour", dice.between(20, 60), Kind::Rolling { window: Span::from_secs(3600) }),
     ];
     let interval = Span::from_secs(*dice.pick(&[30, 60, 240]));

@@ -57,6 +57,9 @@ struct World<'s> {
     operators: readers::Operators,
     /// When the wall clock is next set.
     clock_set_at: Ms,
+    /// When the disk fills, or while it is full, when somebody frees some space.
+    disk_turns_at: Ms,
+    is_full: bool,
 }
 
 /// One life of the process.
@@ -79,6 +82,8 @@ impl<'s> World<'s> {
             disk: if plant.disk_lies { Disk::lying() } else { Disk::default() },
             operators: readers::Operators::new(dice.fork()),
             clock_set_at: dice.between(1, 90) as Ms * MINUTE,
+            disk_turns_at: if scenario.fills { dice.between(2, 40) as Ms * MINUTE } else { Ms::MAX },
+            is_full: false,
             dice,
             machine,
             provider,
@@ -151,9 +156,15 @@ impl<'s> World<'s> {
                 return self.die(Some(life)).await;
             }
             self.set_the_clock();
+            if now >= self.disk_turns_at {
+                self.turn_the_disk();
+            }
             settle().await;
             if self.disk.is_dead() {
                 return self.die(Some(life)).await;
+            }
+            if self.scenario.fills {
+                self.provider.note(What::Health { ok: life.appliance.health().store.is_ok() });
             }
             readers::look(self.scenario, &life.appliance, &self.provider, &self.operators, look);
             look = if self.dice.chance(150) { Look::Thorough } else { Look::Glance };
@@ -186,6 +197,9 @@ impl<'s> World<'s> {
         let cut = if end == End::PowerCut { Cut::Power } else { Cut::Process };
         self.disk.crash(cut, &mut self.dice);
         settle().await;
+        if self.is_full {
+            self.turn_the_disk();
+        }
         if self.plant.wipes {
             self.disk.wipe();
         }
@@ -221,6 +235,15 @@ impl<'s> World<'s> {
             tokio::time::sleep_until(self.machine.instant(self.machine.true_ms() + dark)).await;
         }
         self.set_the_clock();
+    }
+
+    /// The disk is full for a while; whoever starts the appliance again has seen to it that there is room.
+    fn turn_the_disk(&mut self) {
+        self.is_full = !self.is_full;
+        let lasts = if self.is_full { self.dice.between(5, 900) } else { self.dice.between(600, 3600) };
+        self.disk_turns_at = self.machine.true_ms() + lasts as Ms * 1000;
+        self.disk.fill(self.is_full);
+        self.provider.note(What::Disk { full: self.is_full });
     }
 
     /// The wall clock is set wrong where the world is so, and every time put right before it is set wrong again.

@@ -18,6 +18,7 @@ pub fn polls_keep_their_interval(scenario: &Scenario, record: &[Fact]) -> Verdic
         let name = spec.key.connection.as_str();
         let first = spec.targets.first().map(|t| t.name.as_str());
         let rounds = sent(record)
+            .filter(|(_, s)| !s.is_hop())
             .filter(|(_, s)| s.caller == Caller::Poller && s.connection == name && s.target.as_deref() == first)
             .map(|(at, _)| at);
         let mut last: Option<Ms> = None;
@@ -43,7 +44,7 @@ pub fn polls_go_on(scenario: &Scenario, record: &[Fact]) -> Verdict {
     let (mut on, mut awake_since) = (true, 0);
     for fact in record {
         match &fact.what {
-            What::Started => awake_since = fact.at,
+            What::Started | What::Disk { .. } => awake_since = fact.at,
             What::Sent(s) if s.caller == Caller::Poller => awake_since = fact.at,
             What::Switched { on: now_on, .. } => (on, awake_since) = (*now_on, fact.at),
             What::Shown(_) if on && fact.at - awake_since > patience => {
@@ -68,7 +69,7 @@ pub fn polls_heed_newer_answers(scenario: &Scenario, record: &[Fact]) -> Verdict
     let (mut polled, mut due, mut taken): (Option<Ms>, Option<Ms>, Option<Ms>) = (None, None, None);
     for fact in record {
         match &fact.what {
-            What::Started | What::Ended(_) | What::SwitchAsked { .. } | What::Switched { .. } => {
+            What::Started | What::Ended(_) | What::Disk { .. } | What::SwitchAsked { .. } | What::Switched { .. } => {
                 (polled, due, taken) = (None, None, None);
             }
             What::Sent(s) if s.caller == Caller::Poller => {
@@ -101,6 +102,7 @@ pub fn nothing_unasked(record: &[Fact]) -> Verdict {
     for fact in record {
         match &fact.what {
             What::RefreshAsked { target } => *refreshes.entry(target.0.clone()).or_default() += 1,
+            What::Sent(s) if s.is_hop() => {}
             What::Sent(s) => match s.caller {
                 Caller::Poller => {}
                 Caller::Command => {
@@ -122,19 +124,44 @@ pub fn nothing_unasked(record: &[Fact]) -> Verdict {
     Ok(())
 }
 
+/// Law 2: a hop is sent only where an answer to the same caller led to it, once.
+pub fn hops_follow(record: &[Fact]) -> Verdict {
+    let requests = by_number(record);
+    let mut led: BTreeSet<(Option<TargetAt>, Caller)> = BTreeSet::new();
+    for fact in record {
+        match &fact.what {
+            What::Ended(_) => led.clear(),
+            What::Delivered { request, meant: Meant::Moved } => {
+                led.extend(requests.get(request).map(|s| (target_of(s), s.caller)));
+            }
+            What::Sent(s) if s.is_hop() && !led.remove(&(target_of(s), s.caller)) => {
+                return broken("hops follow", fact.at, format!("{} by {}: nothing led there", s.endpoint, s.caller));
+            }
+            // Who asks anew has given the redirect up.
+            What::Sent(s) => {
+                led.remove(&(target_of(s), s.caller));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// I2: a refresh is sent only where the last good answer of this life is at least `refresh_min_age` old.
 pub fn refreshes_are_worth_it(scenario: &Scenario, record: &[Fact]) -> Verdict {
     let requests = by_number(record);
     let mut answered: BTreeMap<TargetAt, Ms> = BTreeMap::new();
+    let mut is_full = false;
     for fact in record {
         match &fact.what {
             What::Started => answered.clear(),
-            What::Delivered { request, meant: Meant::Good(_) } => {
+            What::Disk { full } => is_full = *full,
+            What::Delivered { request, meant: Meant::Good(_) } if !is_full => {
                 if let Some(target) = requests.get(request).and_then(|s| target_of(s)) {
                     answered.insert(target, fact.at);
                 }
             }
-            What::Sent(s) if s.caller == Caller::Refresh => {
+            What::Sent(s) if s.caller == Caller::Refresh && !s.is_hop() => {
                 let min = scenario.connection(&s.connection).refresh_min_age.0 as Ms;
                 let last = target_of(s).and_then(|t| answered.get(&t).copied());
                 if let Some(last) = last.filter(|last| fact.at - last < min) {
@@ -149,13 +176,18 @@ pub fn refreshes_are_worth_it(scenario: &Scenario, record: &[Fact]) -> Verdict {
 }
 
 /// Law 6, P5, I5: after a refusal nobody calls until its wait is over, also across restarts. All connections of a world have one
-/// credential. Only a death at the very moment of the refusal excuses.
+/// credential. Only a death at the very moment of the refusal excuses, or before a full disk has taken it down.
 pub fn holds_hold(record: &[Fact]) -> Verdict {
     let mut held: Vec<(Ms, Ms)> = Vec::new();
+    let mut full_since = None;
     for fact in record {
         match &fact.what {
+            What::Disk { full } => full_since = full.then_some(fact.at),
             What::Delivered { meant: Meant::Refused { wait }, .. } => held.push((fact.at, fact.at + wait)),
-            What::Ended(End::Killed | End::PowerCut) => held.retain(|(since, _)| *since < fact.at),
+            What::Ended(end) => {
+                let lost = full_since.or((*end != End::Stopped).then_some(fact.at));
+                held.retain(|(since, _)| lost.is_none_or(|lost| *since < lost));
+            }
             What::Sent(s) => {
                 let hold = held.iter().find(|(since, until)| *since < fact.at && fact.at < *until);
                 if let Some((since, until)) = hold {

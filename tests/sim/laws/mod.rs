@@ -2,6 +2,7 @@
 
 pub mod asking;
 pub mod counts;
+pub mod disk;
 pub mod pages;
 pub mod shelf;
 
@@ -10,6 +11,7 @@ use crate::record::{Fact, RequestNo, Sent, TargetAt, What};
 use crate::scenario::Scenario;
 pub use asking::*;
 pub use counts::*;
+pub use disk::*;
 pub use pages::*;
 pub use shelf::*;
 use std::collections::BTreeMap;
@@ -40,6 +42,9 @@ pub fn check(scenario: &Scenario, record: &[Fact]) -> Verdict {
     polls_go_on(scenario, record)?;
     polls_heed_newer_answers(scenario, record)?;
     nothing_unasked(record)?;
+    hops_follow(record)?;
+    a_full_disk_stops_everything(record)?;
+    health_comes_back(record)?;
     refreshes_are_worth_it(scenario, record)?;
     holds_hold(record)?;
     probes_go_alone(record)?;

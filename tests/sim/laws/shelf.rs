@@ -15,12 +15,14 @@ pub fn only_good_answers(record: &[Fact]) -> Verdict {
     let mut of_this_life: BTreeSet<TargetAt> = BTreeSet::new();
     // Whose last word of this life was that there is nothing.
     let mut hollow: BTreeSet<TargetAt> = BTreeSet::new();
+    let mut is_full = false;
     for fact in record {
         match &fact.what {
             What::Started => {
                 of_this_life.clear();
                 hollow.clear();
             }
+            What::Disk { full } => is_full = *full,
             What::Delivered { request, meant } => {
                 let Some(target) = requests.get(request).and_then(|s| target_of(s)) else { continue };
                 let said_before = hollow.remove(&target);
@@ -28,7 +30,7 @@ pub fn only_good_answers(record: &[Fact]) -> Verdict {
                 match meant {
                     Meant::Good(content) => {
                         known.push(content);
-                        of_this_life.insert(target);
+                        of_this_life.insert(target.clone());
                     }
                     Meant::Hollow => {
                         // What the life before had heard last is not known here: then either may be shown.
@@ -36,9 +38,13 @@ pub fn only_good_answers(record: &[Fact]) -> Verdict {
                         if !sure || said_before || known.last() == Some(&&nothing) {
                             known.push(&nothing);
                         }
-                        hollow.insert(target);
+                        hollow.insert(target.clone());
                     }
-                    Meant::Page { .. } | Meant::Refused { .. } | Meant::Nothing => {}
+                    Meant::Page { .. } | Meant::Refused { .. } | Meant::Moved | Meant::Nothing => {}
+                }
+                // What the disk does not take is not shown: then the shelf is as it was.
+                if is_full {
+                    of_this_life.remove(&target);
                 }
             }
             What::Shown(shown) => {
