@@ -2,7 +2,7 @@
 //! reading stays incomplete. Complete only on positive evidence of the end: an error, a page that comes again, an address that leads
 //! elsewhere or a bound that is met never look like one (A33). Must not know who asks, and for how many targets.
 //!
-//! * [`source`] reads a value of an answer · [`link`] reads `Link` headers · [`step`] is the decision
+//! * `source` reads a value of an answer · `link` reads `Link` headers · `step` is the decision
 
 #[cfg(test)]
 mod graph_tests;
