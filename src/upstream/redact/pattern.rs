@@ -11,6 +11,9 @@ const SHORTEST_BASE64: usize = 6;
 /// Shortest text behind a colon inside a secret that is taken for a password of its own.
 const SHORTEST_PASSWORD: usize = 8;
 
+/// Shortest secret that is looked for as hexadecimal digits too.
+const SHORTEST_HEX: usize = 8;
+
 /// Above this a value is found by its ends: signed tokens have kilobytes, and every byte of a pattern costs memory.
 const LONG: usize = 256;
 /// So much of each end.
@@ -32,8 +35,12 @@ pub(super) fn compile(values: &[&str]) -> Option<Regex> {
     let mut pattern = String::new();
     for needle in &needles {
         let separator = if pattern.is_empty() { "" } else { "|" };
-        let spelled =
-            if needle.len() > LONG { long_spelling(needle.as_bytes()) } else { any_spelling(needle.as_bytes()) };
+        let bytes = needle.as_bytes();
+        let spelled = match needle.len() {
+            n if n > LONG => long_spelling(bytes),
+            n if n < SHORTEST_HEX => any_spelling(bytes),
+            _ => format!("{}|{}", any_spelling(bytes), bytes.iter().map(|b| any_case_hex(*b)).collect::<String>()),
+        };
         let _ = write!(pattern, "{separator}(?:{spelled})");
     }
     if pattern.is_empty() {
@@ -81,8 +88,31 @@ fn inside_base64(bytes: &[u8]) -> Vec<String> {
     found
 }
 
-/// Each byte as itself (with any escaping backslashes), as `%2F` (any case, also encoded again) or as `\u002f`.
+/// Each byte as itself (with any escaping backslashes), as `%2F` (any case, also encoded again) or as `\u002f`; a letter beyond ASCII
+/// also as the escapes of JSON, which are of UTF-16.
 fn any_spelling(bytes: &[u8]) -> String {
+    let mut pattern = String::with_capacity(bytes.len() * 40);
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            let mut room = [0; 4];
+            let spelled = each_byte(letter.encode_utf8(&mut room).as_bytes());
+            let _ = match letter.is_ascii() {
+                true => write!(pattern, "{spelled}"),
+                false => write!(pattern, "(?:{spelled}|{})", json_escapes(letter)),
+            };
+        }
+        pattern.push_str(&each_byte(chunk.invalid()));
+    }
+    pattern
+}
+
+fn json_escapes(letter: char) -> String {
+    let mut room = [0; 2];
+    let units = letter.encode_utf16(&mut room).iter();
+    units.map(|unit| format!(r"\\+u{}{}", any_case_hex((unit >> 8) as u8), any_case_hex(*unit as u8))).collect()
+}
+
+fn each_byte(bytes: &[u8]) -> String {
     let mut pattern = String::with_capacity(bytes.len() * 40);
     for &b in bytes {
         let literal = if b == b' ' { r"[\x20+]".to_owned() } else { format!(r"\x{b:02X}") };

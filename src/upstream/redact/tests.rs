@@ -54,6 +54,26 @@ fn every_spelling_of_a_secret_is_removed() {
 }
 
 #[test]
+fn letters_beyond_ascii_and_quotes_are_removed_in_the_spelling_of_json_and_of_hex() {
+    let value = "k\u{fc}ss\"mich\u{1f511}8";
+    let redactor = redactor(&[value]);
+    let json = serde_json::to_string(value).unwrap();
+    let escaped: String =
+        value
+            .encode_utf16()
+            .map(|unit| {
+                if unit < 0x80 && unit != 0x22 { char::from(unit as u8).to_string() } else { format!("\\u{unit:04X}") }
+            })
+            .collect();
+    let hex: String = value.bytes().map(|b| format!("{b:02x}")).collect();
+    for told in [value, json.as_str(), escaped.as_str(), hex.as_str(), hex.to_uppercase().as_str()] {
+        let clean = redactor.text(told).into_owned();
+        assert!(clean.contains(MASK) && !clean.contains("mich"), "{told} became {clean}");
+        assert!(clean.len() < 8, "{told} became {clean}");
+    }
+}
+
+#[test]
 fn basic_credentials_are_removed_at_any_alignment() {
     let r = redactor(&["hunter2-hunter2"]);
     for user in ["", "u", "us", "use", "user"] {
