@@ -330,5 +330,9 @@ async fn a_lost_key_asks_for_the_credential_again_and_loses_nothing_else() {
     assert_eq!(app.target("yard", "zones").await["item_count"], 1, "the shelf is whole");
     app.operator().refreshes("yard", "zones").await.expect(429);
     assert_ne!(configured, app.secret(), "the configured token was used up long ago");
-    assert!(app.get("/c/yard").await.body.contains("granted anew"), "and the page says so");
+    let page = app.get("/c/yard").await.body;
+    assert!(
+        page.contains("Put the old key file back") && page.contains("granted anew"),
+        "and the page says so: {page}"
+    );
 }

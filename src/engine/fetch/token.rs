@@ -202,7 +202,7 @@ fn judged(
                 Renewed::InvalidGrant(said) => said.clone(),
                 _ => None,
             };
-            let finding = needed(conn, renewal, dead_token(conn, oauth));
+            let finding = needed(conn, renewal, dead_token(core, conn, oauth));
             (
                 rejected("token endpoint: the refresh token is not accepted".to_owned(), said),
                 Some(finding),
@@ -262,17 +262,21 @@ fn needed(conn: &Conn, renewal: &Renewal, sentence: String) -> FindingChange {
     })
 }
 
-fn dead_token(conn: &Conn, oauth: &OAuthSpec) -> String {
+fn dead_token(core: &Core, conn: &Conn, oauth: &OAuthSpec) -> String {
+    let standing = renewing(core, conn).map(|(_, vault)| vault.standing(conn.credential, core.clock.now().steady));
     let why = match oauth.rotation {
-        Rotation::Keeps => "it was revoked, or its time is up",
+        _ if standing.is_some_and(|s| s.key_lost) => {
+            "the newer one is sealed in the data file, and the key file beside it (larder.key) does not open it. Put the old key file back; \
+             without it a token has to be granted anew."
+        }
+        Rotation::Keeps => "it was revoked, or its time is up. It has to be granted anew.",
         Rotation::Rotates => {
-            "it was revoked, its time is up, or the answer that replaced it was lost when Larder was stopped in the middle of a renewal"
+            "it was revoked, its time is up, or the answer that replaced it was lost when Larder was stopped in the middle of a \
+             renewal. It has to be granted anew."
         }
     };
     let (provider, connection) = (&conn.spec.provider, &conn.spec.key.connection);
-    format!(
-        "{provider} does not accept the refresh token of connection {connection} any more: {why}. It has to be granted anew."
-    )
+    format!("{provider} does not accept the refresh token of connection {connection} any more: {why}")
 }
 
 fn resolution(at: Stamp, outcome: Outcome, status: Option<u16>, rule: String, said: Option<String>) -> Resolution {

@@ -39,6 +39,8 @@ pub struct Standing {
     pub pending: bool,
     /// The operator gave another refresh token, or what was stored cannot be opened: old refusals mean nothing.
     pub anew: bool,
+    /// What was stored cannot be opened: the key file is another one.
+    pub key_lost: bool,
 }
 
 /// What came of asking for new tokens.
@@ -79,6 +81,7 @@ struct Grant {
     version: u64,
     pending: Option<Held>,
     anew: bool,
+    key_lost: bool,
 }
 
 /// All credentials that renew themselves.
@@ -123,6 +126,7 @@ impl Vault {
         let seed = seed(credential, refresh);
         let version = stored.as_ref().map_or(0, |(version, _)| *version);
         let opened = stored.as_ref().map(|(_, bytes)| self.opened(credential, bytes));
+        let key_lost = matches!(opened, Some(None));
         let (held, anew, note) = match opened {
             Some(Some(held)) if held.seed == seed => (Some(held), false, None),
             // The operator gave another one: the old tokens are of no use to anybody.
@@ -134,8 +138,10 @@ impl Vault {
         let held = held.unwrap_or_else(fresh);
         self.hide(&held);
         let client_secret = client_secret.cloned();
-        self.grants()
-            .insert(credential, Grant { spec: spec.clone(), client_secret, held, version, pending: None, anew });
+        self.grants().insert(
+            credential,
+            Grant { spec: spec.clone(), client_secret, held, version, pending: None, anew, key_lost },
+        );
         note
     }
 
@@ -167,6 +173,7 @@ impl Vault {
             version: grant.version,
             pending: grant.pending.is_some(),
             anew: grant.anew,
+            key_lost: grant.key_lost,
         }
     }
 

@@ -114,7 +114,8 @@ fn another_configured_token_begins_anew_and_a_lost_key_says_so() {
     std::fs::remove_file(key_beside(&bench.data())).unwrap();
     let (vault, note) = bench.vault("refresh-token-1", Some((4, sealed)));
     assert!(note.unwrap().contains("cannot be opened with the key file"));
-    assert!(vault.standing(CREDENTIAL, Steady(100_000)).anew);
+    let standing = vault.standing(CREDENTIAL, Steady(100_000));
+    assert!(standing.anew && standing.key_lost);
     assert!(vault.asking(CREDENTIAL).unwrap().0.contains("refresh_token=refresh-token-1"));
 }
 
