@@ -70,7 +70,7 @@ pub struct Learned {
     pub foreign: Option<Foreign>,
     /// Answers in a row that showed foreign spending, as far as they are counted.
     pub foreign_streak: u32,
-    /// When it was shown last.
+    /// When as much was shown last: what is shown less is not less before the window has passed.
     pub foreign_seen_at: Option<Stamp>,
     /// Whether the last answer said that nothing is left.
     pub nothing_left: bool,

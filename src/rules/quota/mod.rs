@@ -87,9 +87,11 @@ impl Reader {
                 found.extend(own.claim(answer, body, now_wall).map(|claim| (key(limit), claim)));
             }
         }
-        for claim in headers::claims(answer, now_wall) {
+        let general = headers::claims(answer, now_wall);
+        let alone = alone(&general, &countable);
+        for claim in general {
             let spoken = |l: &Limit| speaker(&key(l)).is_some_and(|source| source == claim.source);
-            if let Some(limit) = meant(&claim, &countable, spoken, now_wall) {
+            if let Some(limit) = meant(&claim, &countable, spoken, now_wall).or(alone) {
                 let key = key(limit);
                 if !found.iter().any(|(k, _)| *k == key) {
                     found.push((key, claim));
@@ -144,6 +146,19 @@ fn meant<'l>(
         .or_else(|| one(limits, |l| total(l) && resets(l)))
         .or_else(|| one(limits, spoken))
         .or_else(|| one(limits, resets).filter(|_| claim.total.is_some() || claim.remaining.is_some()))
+}
+
+/// The limit that an answer speaks of where no other can be meant: it alone applies, and all that is said is a lower total, without a
+/// name or a window, that begins anew within its window. A higher total is another's (A22).
+fn alone<'l>(general: &[Claim], limits: &[&'l Limit]) -> Option<&'l Limit> {
+    let limit = one(limits, |_| true)?;
+    let window = limit.kind.nominal_window().filter(|_| !matches!(limit.kind, Kind::Pace { .. }))?;
+    let varies = matches!(limit.kind, Kind::Daily { .. } | Kind::Weekly { .. } | Kind::Monthly { .. });
+    let longest = if varies { Span(window.0 + window.0 / 24) } else { window };
+    let total = general.first()?.total?;
+    let unnamed = |c: &Claim| c.name.is_none() && c.window.is_none() && c.total == Some(total);
+    let fits = |c: &Claim| unnamed(c) && c.reset.is_none_or(|reset| reset <= longest);
+    (total > 0 && total < limit.amount && general.iter().all(fits)).then_some(limit)
 }
 
 /// The only one of which it is true.

@@ -100,6 +100,22 @@ fn what_speaks_of_no_limit_or_of_several_teaches_nothing() {
 }
 
 #[test]
+fn a_lower_total_speaks_of_the_only_limit() {
+    let say =
+        |total, reset| [("X-RateLimit-Limit", total), ("X-RateLimit-Remaining", "45"), ("X-RateLimit-Reset", reset)];
+    let alone = [rolling("minute", 200, 60), limit("open", 5, Kind::Concurrent)];
+    assert_eq!(read(&say("50", "60"), &alone), "minute: 50/45/-");
+    assert_eq!(read(&say("50", "60")[..2], &alone), "minute: 50/45/-", "a reset need not be said");
+    assert_eq!(read(&say("50", "61"), &alone), "", "a longer window is not its own");
+    assert_eq!(read(&say("600", "60"), &alone), "", "nor is more than it has");
+    assert_eq!(read(&[("RateLimit", "\"other\";r=45"), ("RateLimit-Policy", "\"other\";q=50")], &alone), "");
+    let two = [("X-RateLimit-Limit", "50,200"), ("X-RateLimit-Remaining", "45,190")];
+    assert_eq!(read(&two, &alone), "minute: 200/190/-", "what is declared wins");
+    assert_eq!(read(&say("50", "60"), &[rolling("minute", 200, 60), day(2000)]), "", "one of several");
+    assert_eq!(read(&say("50", "60"), &[limit("pace", 200, Kind::Pace { window: Span::from_secs(60) })]), "");
+}
+
+#[test]
 fn a_reset_at_the_turn_of_the_calendar_tells_which() {
     let limits = [rolling("minute", 60, 60), day(2000)];
     let midnight = "2026-12-01T00:00:01Z";
