@@ -174,6 +174,7 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
             limits::never_fits(limit, Caller::Command, command.cost, "the command", place, p);
         }
     }
+    check_rules(spec, places, p);
     for wrong in expressions(spec) {
         let place = match &wrong.of {
             super::ExpressionOf::Target(name) => {
@@ -182,6 +183,18 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
             super::ExpressionOf::Rules => places.rules.first(),
         };
         p.add(place.unwrap_or(&places.at), wrong.sentence);
+    }
+}
+
+/// A rule names a limit that is declared, with a window that can end.
+fn check_rules(spec: &ConnectionSpec, places: &Places, p: &mut Problems) {
+    let windows = spec.limits.iter().filter(|limit| limit.kind.nominal_window().is_some());
+    let names: Vec<&str> = windows.map(|limit| limit.name.as_str()).collect();
+    for (rule, place) in spec.rules.iter().zip(&places.rules) {
+        if let Some(wanted) = rule.limit.as_deref().filter(|wanted| !names.contains(wanted)) {
+            let sentence = format!("there is no limit {wanted:?} with a window{}", suggestion(wanted, &names));
+            p.add(&place.below("limit"), sentence);
+        }
     }
 }
 

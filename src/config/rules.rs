@@ -11,7 +11,7 @@ use crate::rules::asking::Asker;
 
 pub(super) const COMMAND: [&str; 10] =
     ["name", "get", "post", "body", "content_type", "headers", "cost", "cost_from", "then_refresh", "retry"];
-pub(super) const RULE: [&str; 7] = ["name", "outcome", "status", "header", "body", "json", "hold"];
+pub(super) const RULE: [&str; 8] = ["name", "outcome", "status", "header", "body", "json", "hold", "limit"];
 pub(super) const RULE_HEADER: [&str; 2] = ["name", "matches"];
 
 /// Outcomes that an answer can have. The others say that there was none, which no rule about an answer can know.
@@ -90,7 +90,12 @@ fn read_rule(section: &Section<'_>, p: &mut Problems) -> Option<RuleSpec> {
         let why = format!("means nothing where the outcome is {outcome}: it is for answers that refuse");
         (!outcome.is_refusal()).then_some(why)
     });
-    Some(RuleSpec { name: name?, outcome: Some(outcome), status, header, body, json, hold: hold.value() })
+    let limit = section.text("limit", p).checked(p, |_| {
+        let why = format!("means nothing where the outcome is {outcome}: it is for answers that are limited");
+        (outcome != Outcome::Limited).then_some(why)
+    });
+    let (hold, limit) = (hold.value(), limit.value());
+    Some(RuleSpec { name: name?, outcome: Some(outcome), status, header, body, json, hold, limit })
 }
 
 fn read_reach(text: &str) -> Result<Reach, String> {

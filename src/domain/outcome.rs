@@ -156,11 +156,13 @@ pub struct Verdict {
     pub wait: Option<WaitHint>,
     /// Whom the recipe's rule says that this stops; `None`: what the outcome usually means.
     pub reach: Option<Reach>,
+    /// The declared limit that the recipe's rule says this speaks of.
+    pub limit: Option<String>,
 }
 
 impl Verdict {
     /// Without words, wait or a recipe's say.
     pub fn new(outcome: Outcome, rule: impl Into<String>) -> Verdict {
-        Verdict { outcome, rule: rule.into(), said: None, wait: None, reach: None }
+        Verdict { outcome, rule: rule.into(), said: None, wait: None, reach: None, limit: None }
     }
 }

@@ -332,6 +332,8 @@ pub struct RuleSpec {
     pub json: Option<String>,
     /// Whom a refusal by this rule stops; absent: what the outcome usually means.
     pub hold: Option<Reach>,
+    /// The declared limit that such a refusal speaks of.
+    pub limit: Option<String>,
 }
 
 /// Where waits come from and what is credible.

@@ -5,6 +5,8 @@
 pub enum WaitForm {
     Seconds,
     Milliseconds,
+    Minutes,
+    Hours,
     EpochS,
     EpochMs,
     EpochUs,
@@ -21,9 +23,11 @@ pub enum WaitForm {
 }
 
 impl WaitForm {
-    pub const ALL: [WaitForm; 10] = [
+    pub const ALL: [WaitForm; 12] = [
         WaitForm::Seconds,
         WaitForm::Milliseconds,
+        WaitForm::Minutes,
+        WaitForm::Hours,
         WaitForm::EpochS,
         WaitForm::EpochMs,
         WaitForm::EpochUs,
@@ -39,6 +43,8 @@ impl WaitForm {
         match self {
             WaitForm::Seconds => "seconds",
             WaitForm::Milliseconds => "milliseconds",
+            WaitForm::Minutes => "minutes",
+            WaitForm::Hours => "hours",
             WaitForm::EpochS => "epoch-s",
             WaitForm::EpochMs => "epoch-ms",
             WaitForm::EpochUs => "epoch-us",

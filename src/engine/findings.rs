@@ -38,14 +38,7 @@ pub fn suddenly_empty(conn: &Conn, target: &Target, before: &TargetState, at: St
 }
 
 /// An answer without the list that had members: missing, or something else in its place. It is never believed; what was stays.
-pub fn lost_its_shape(
-    conn: &Conn,
-    target: &Target,
-    before: &TargetState,
-    said: Option<&str>,
-    at: Stamp,
-) -> FindingChange {
-    let why = said.unwrap_or("the answer has another shape");
+pub fn lost_its_shape(conn: &Conn, target: &Target, before: &TargetState, why: &str, at: Stamp) -> FindingChange {
     FindingChange::Seen(Seen {
         about: emptiness(target),
         credential: Some(conn.credential),

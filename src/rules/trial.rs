@@ -2,14 +2,16 @@
 //! rules in the same order as a fetch, with nothing spent before and no network. Must not know where an answer comes from.
 
 use super::budget::Usage;
+use super::calendar::Calendar;
 use super::classify::Classifier;
-use super::extract::Extractor;
+use super::extract::{Extractor, wrong_shape};
 use super::hold::{self, Answered};
 use super::paging::{Ask, Page, Pager, Step, Trail, digest};
 use super::text;
 use crate::domain::connection::{Hold, HoldChange};
 use crate::domain::ids::Endpoint;
 use crate::domain::item::Sighting;
+use crate::domain::limit::Kind;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::{Conditional, ConnectionSpec, TargetSpec};
@@ -51,7 +53,7 @@ pub fn trial(
                     follows = step(spec, target, &reply, &body, (extractor.rows(&body), &items))?;
                     (classified.verdict, Some(items))
                 }
-                Err(sentence) => (unexpected(sentence, classified.verdict), None),
+                Err(sentence) => (unexpected(&sentence, classifier.quote(&reply)), None),
             }
         }
         _ => (classified.verdict, None),
@@ -92,7 +94,7 @@ fn hold(spec: &ConnectionSpec, target: Option<&TargetSpec>, verdict: &Verdict, n
         verdict,
         endpoint: &target.map_or_else(|| Endpoint::from(""), TargetSpec::endpoint),
         reserved_at: now.stamp(),
-        usage: &usage(spec),
+        usage: &usage(spec, now),
         holds: &[],
         in_use: &in_use,
         waits: &spec.waits,
@@ -105,9 +107,8 @@ fn hold(spec: &ConnectionSpec, target: Option<&TargetSpec>, verdict: &Verdict, n
 }
 
 /// As a fetch says it of an answer without the expected shape.
-fn unexpected(sentence: String, verdict: Verdict) -> Verdict {
-    let rule = super::extract::WRONG_SHAPE.to_owned();
-    Verdict { outcome: Outcome::Unexpected, rule, said: Some(sentence), wait: None, ..verdict }
+fn unexpected(sentence: &str, said: Option<String>) -> Verdict {
+    Verdict { said, ..Verdict::new(Outcome::Unexpected, wrong_shape(sentence)) }
 }
 
 /// The wall clock alone: the steady timeline begins a thousand years before, so that nothing falls off its start.
@@ -117,7 +118,8 @@ fn moment(at: Wall) -> Now {
 }
 
 /// Each limit with this one request in it.
-fn usage(spec: &ConnectionSpec) -> Vec<Usage> {
+fn usage(spec: &ConnectionSpec, now: &Now) -> Vec<Usage> {
+    let turn = |kind: &Kind| Some(now.steady + Calendar::of(kind)?.next_turn(now.wall()).latest.since(now.wall()));
     let one = |limit: &crate::domain::limit::Limit| Usage {
         limit: limit.clone(),
         endpoint: None,
@@ -127,7 +129,7 @@ fn usage(spec: &ConnectionSpec) -> Vec<Usage> {
         foreign: 0,
         kept: limit.kept(),
         next_free_at: None,
-        resets_at: None,
+        resets_at: turn(&limit.kind),
     };
     spec.limits.iter().map(one).collect()
 }

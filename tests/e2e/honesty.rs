@@ -109,3 +109,21 @@ async fn who_is_told_of_a_change_is_not_told_that_nothing_changed() {
     let next = events.next(secs(1)).await;
     assert!(next.as_ref().is_none_or(|e| e.kind != "target_seen"), "{changed:?} and then {next:?}");
 }
+
+/// What a provider said is its own text: our reason stands apart from it, and is told once.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_provider_said_is_its_own_text() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(every_second(&provider, "")).await;
+    app.has_polled("yard", "controller").await;
+    for (body, says, reason) in [
+        ("{\"other\":[]}", "{\"other\":[]}", "there is no `$.relays`"),
+        ("{\"relays\":\"x\",\"error\":\"nothing here\"}", "nothing here", "unexpected answer (200): items"),
+    ] {
+        provider.is(Mode::Json(200, body.to_owned()));
+        let told = |t: &Value| text(t, "/stale/said") == says;
+        let target = app.target_when("yard", "controller", "the provider's text is told", told).await;
+        assert!(text(&target, "/stale/reason").contains(reason), "{target}");
+        assert!(text(&target, "/sentence").contains(reason), "{target}");
+    }
+}

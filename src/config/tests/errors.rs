@@ -314,6 +314,27 @@ fn polls_targets_and_commands_are_refused_in_words() {
 }
 
 #[test]
+fn the_limit_of_a_rule_is_one_that_is_declared() {
+    let rule = |outcome: &str, of: &str| {
+        format!("rule = [{{ name = \"r\", outcome = \"{outcome}\", status = 429, limit = \"{of}\" }}]")
+    };
+    table(&[
+        (
+            &rule("limited", "dya"),
+            "5: connection[yard].rule[r].limit: there is no limit \"dya\" with a window; did you mean `day`?",
+        ),
+        (
+            &rule("limited", "open"),
+            "5: connection[yard].rule[r].limit: there is no limit \"open\" with a window; there is: day",
+        ),
+        (
+            &rule("unpaid", "day"),
+            "5: connection[yard].rule[r].limit: means nothing where the outcome is unpaid: it is for answers that are limited",
+        ),
+    ]);
+}
+
+#[test]
 fn the_time_of_a_reading_is_refused_in_words() {
     let target =
         |more: &str| format!("[[connection.target]]\nname = \"t\"\nget = \"/t\"\nitems = \"$\"\nkey = \"$\"\n{more}");

@@ -265,6 +265,7 @@ fn commands_and_rules_are_read() {
         body: Some("too many".to_owned()),
         json: Some("@.error".to_owned()),
         hold: Some(Reach::Endpoint),
+        limit: None,
     };
     let not_yet = RuleSpec {
         name: "not yet".to_owned(),

@@ -16,7 +16,7 @@ use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core, Target};
 use crate::engine::{findings, words};
-use crate::rules::extract::WRONG_SHAPE;
+use crate::rules::extract::{shape_flaw, wrong_shape};
 use crate::rules::{breaker, reconcile, schedule};
 use crate::store::{Commit, Lane, Write};
 
@@ -158,9 +158,8 @@ pub async fn from_answer(
     round: Option<&Round>,
 ) -> Result<Done, Stopped> {
     let (reply, verdict, body) = hear(core, conn, target, &mut exchanged, conditional);
-    let (verdict, content) = content(core, target, &before, &reply, verdict, body)?;
-    let judged = Judged { reply, verdict, content, conditional };
-    settle(core, conn, target, &before, &exchanged, judged, round).await
+    let (verdict, content) = content(core, conn, target, &before, &reply, verdict, body)?;
+    settle(core, conn, target, &before, &exchanged, Judged { reply, verdict, content, conditional }, round).await
 }
 
 /// What a target's reply is, and all that it says beside its items: of every answer, whole or a page.
@@ -258,26 +257,30 @@ pub enum Content {
     Part(Box<Part>),
 }
 
+/// No data of this target after all: why is the rule, and the provider's own words stand apart from it.
+pub fn unexpected(core: &Core, conn: &Conn, reply: &Reply, why: &str) -> Verdict {
+    let said = conn.classifier.quote(reply).map(|said| core.door.redact(&said));
+    Verdict { said, ..Verdict::new(Outcome::Unexpected, core.door.redact(why)) }
+}
+
 /// Law 4: data replaces the last good answer only if it has the expected shape, and emptiness only if it is said twice.
 fn content(
     core: &Core,
+    conn: &Conn,
     target: &Target,
     before: &TargetState,
     reply: &Reply,
     verdict: Verdict,
     body: Option<serde_json::Value>,
 ) -> Result<(Verdict, Content), Stopped> {
-    let unexpected = |rule: &str, said: String| Verdict {
-        said: Some(core.door.redact(&said)),
-        ..Verdict::new(Outcome::Unexpected, rule)
-    };
+    let kept = |why: &str| Ok((unexpected(core, conn, reply, why), Content::Kept));
     match (verdict.outcome, body) {
         (Outcome::NotModified, _) => Ok((verdict, Content::Confirmed)),
         (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.arrived_at) {
-            Err(sentence) => Ok((unexpected(WRONG_SHAPE, sentence), Content::Kept)),
+            Err(sentence) => kept(&wrong_shape(&sentence)),
             Ok(seen) => {
                 if let Some(reason) = reconcile::doubt(before, &seen) {
-                    return Ok((unexpected(reason, reason.to_owned()), Content::Kept));
+                    return kept(reason);
                 }
                 let old = core.store.items(&target.key)?;
                 let mut result = reconcile::reconcile(before, &old, seen, reply.arrived_at);
@@ -285,7 +288,7 @@ fn content(
                 Ok((verdict, Content::Replaced(Box::new(result))))
             }
         },
-        (Outcome::Data, None) => Ok((unexpected("empty answer", "an empty answer".to_owned()), Content::Kept)),
+        (Outcome::Data, None) => kept("empty answer"),
         _ => Ok((verdict, Content::Kept)),
     }
 }
@@ -315,11 +318,10 @@ fn learned(
         Content::Kept => {
             let trouble = trouble(before.trouble.as_ref(), after, reply);
             let events = troubled(conn, target, before, &trouble, reply.arrived_at).into_iter().collect();
-            let (at, said) = (reply.arrived_at, after.verdict.said.as_deref());
+            let (at, flaw) = (reply.arrived_at, shape_flaw(&after.verdict.rule).filter(|_| before.item_count > 0));
             let findings = match after.verdict.rule.as_str() {
                 reconcile::SUDDENLY_EMPTY => Some(findings::suddenly_empty(conn, target, before, at)),
-                WRONG_SHAPE if before.item_count > 0 => Some(findings::lost_its_shape(conn, target, before, said, at)),
-                _ => None,
+                _ => flaw.map(|why| findings::lost_its_shape(conn, target, before, why, at)),
             };
             let state = TargetState { trouble: Some(trouble), ..before.clone() };
             let writes = vec![Write::Target(key.clone(), state)];
@@ -385,8 +387,8 @@ pub fn with_validators(state: TargetState, before: &TargetState, reply: &Reply) 
 fn trouble(before: Option<&Trouble>, after: &Consequences, reply: &Reply) -> Trouble {
     let verdict = &after.verdict;
     let reason = match verdict.rule.as_str() {
-        reconcile::SUDDENLY_EMPTY => reconcile::SUDDENLY_EMPTY.to_owned(),
-        _ => words::reason(verdict.outcome, after.status, &reply.detail),
+        why @ (reconcile::SUDDENLY_EMPTY | super::scan::UNCHANGED_PAGE) => why.to_owned(),
+        rule => words::reason(verdict.outcome, after.status, shape_flaw(rule).unwrap_or(&reply.detail)),
     };
     Trouble {
         since: before.map_or(reply.arrived_at, |t| t.since),

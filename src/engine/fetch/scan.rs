@@ -3,7 +3,7 @@
 //! else as what was seen, and said to be a part (A33). A crash in between publishes nothing.
 
 use super::exchange::Exchanged;
-use super::learn::{self, Content, Judged, Learned, hear, settle};
+use super::learn::{self, Content, Judged, Learned, hear, settle, unexpected};
 use super::part::{Part, Why};
 use super::{Done, Round, Stopped, Wish};
 use crate::domain::item::Sighting;
@@ -14,12 +14,15 @@ use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Span, Stamp};
 use crate::engine::core::{Conn, Core, Target};
 use crate::rules::budget::Refusal;
-use crate::rules::extract::WRONG_SHAPE;
+use crate::rules::extract::wrong_shape;
 use crate::rules::paging::{Ask, Page, Pager, Step, Trail, digest};
 use crate::rules::reconcile::{self, Extent, Reconciled, reconcile_pages};
 use crate::store::{Commit, Lane};
 use serde_json::Value;
 use std::collections::HashMap;
+
+/// Why a 304 to one page is no answer.
+pub const UNCHANGED_PAGE: &str = "a page that is said to be unchanged says nothing of the others";
 
 /// A reading that was interrupted is gone on with if its last page is not older: a day, the longest common window, and an hour.
 const RESUME_WITHIN: Span = Span::from_secs(25 * 3600);
@@ -121,23 +124,21 @@ impl Scanning {
         got: Got,
     ) -> (Verdict, Turn) {
         let Got { pager, reply, verdict, body } = got;
-        let unexpected = |rule: &str, said: &str| {
-            (Verdict { said: Some(core.door.redact(said)), ..Verdict::new(Outcome::Unexpected, rule) }, Turn::Failed)
-        };
+        let failed = |why: &str| (unexpected(core, conn, reply, why), Turn::Failed);
         let body = match (verdict.outcome, body) {
             (Outcome::Data, Some(body)) => body,
-            (Outcome::Data, None) => return unexpected("empty answer", "an empty answer"),
+            (Outcome::Data, None) => return failed("empty answer"),
             (Outcome::NotModified, _) if self.is_first() && pager.spec().first_confirms_all => {
                 return (verdict, Turn::Confirmed);
             }
             (Outcome::NotModified, _) => {
-                return unexpected("page", "a page that is said to be unchanged says nothing of the others");
+                return failed(UNCHANGED_PAGE);
             }
             _ => return (verdict, Turn::Failed),
         };
         let seen = match target.extractor.extract(&body, reply.arrived_at) {
             Ok(seen) => seen,
-            Err(sentence) => return unexpected(WRONG_SHAPE, &sentence),
+            Err(sentence) => return failed(&wrong_shape(&sentence)),
         };
         let asked = Ask { location: exchanged.location.clone(), body: self.ask.body.clone() };
         let (again, digest) = self.gathered(reply, seen);
@@ -276,7 +277,7 @@ pub async fn from_page(
         Turn::Whole => match scan.whole(core, target, pager, before)? {
             Whole::Result(result) => Content::Replaced(result),
             Whole::Doubted(reason) => {
-                verdict = Verdict { said: Some(reason.to_owned()), ..Verdict::new(Outcome::Unexpected, reason) };
+                verdict = unexpected(core, conn, &reply, reason);
                 Content::Kept
             }
         },

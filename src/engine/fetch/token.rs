@@ -195,6 +195,7 @@ fn judged(
         said,
         wait: None,
         reach: Some(Reach::Credential),
+        limit: None,
     };
     match &renewal.result {
         Renewed::Granted(_) | Renewed::InvalidGrant(_) => {
@@ -243,7 +244,14 @@ fn unclear(core: &Core, conn: &Conn, reply: &Reply) -> Verdict {
     };
     // A 200 without a token is no data either.
     let said = judged.said.map(|said| core.door.redact(&said));
-    Verdict { outcome: Outcome::Overloaded, rule, said, wait: Some(judged.wait.unwrap_or_else(no_wait)), reach }
+    Verdict {
+        outcome: Outcome::Overloaded,
+        rule,
+        said,
+        wait: Some(judged.wait.unwrap_or_else(no_wait)),
+        reach,
+        limit: None,
+    }
 }
 
 fn matter(conn: &Conn) -> Matter {

@@ -110,7 +110,10 @@ impl Classifier {
         };
         let reading = Reading::of(answer, self.salvage);
         let by_recipe = self.recipe(&reading);
-        let ((outcome, rule), reach) = by_recipe.unwrap_or_else(|| self.general(&reading, validators_sent, now_wall));
+        let ((outcome, rule), reach, limit) = by_recipe.unwrap_or_else(|| {
+            let (ruling, reach) = self.general(&reading, validators_sent, now_wall);
+            (ruling, reach, None)
+        });
         let said = if outcome.is_good() { None } else { self.said(&reading) };
         let wait = match outcome {
             Outcome::Limited | Outcome::Unpaid | Outcome::Overloaded | Outcome::NotReady => {
@@ -118,19 +121,26 @@ impl Classifier {
             }
             _ => None,
         };
-        Classified { verdict: Verdict { outcome, rule, said, wait, reach }, body: reading.json }
+        Classified { verdict: Verdict { outcome, rule, said, wait, reach, limit }, body: reading.json }
     }
 
-    /// The first rule of the recipe that matches, and whom it stops.
-    fn recipe(&self, reading: &Reading<'_>) -> Option<(Ruling, Option<Reach>)> {
+    /// Of an answer that is no data after all: its message, else its beginning. Rows of a list are no message.
+    pub fn quote(&self, reply: &Reply) -> Option<String> {
+        let reading = Reading::of(reply.result.as_ref().ok()?, self.salvage);
+        let message = reading.json.as_ref().and_then(said::outer_message).and_then(said::clean);
+        message.or_else(|| said::clean(&reading.text))
+    }
+
+    /// The first rule of the recipe that matches, whom it stops, and the limit that it names.
+    fn recipe(&self, reading: &Reading<'_>) -> Option<(Ruling, Option<Reach>, Option<String>)> {
         let mut subject = None;
         let rule = self.rules.iter().find(|rule| rule.matches(reading, &mut subject))?;
         // Law 4: no rule can make data of what is not there.
         if rule.outcome == Outcome::Data && reading.json.is_none() {
             let ruling = (Outcome::Unexpected, format!("recipe: {}, but the body is not JSON", rule.name));
-            return Some((ruling, None));
+            return Some((ruling, None, None));
         }
-        Some(((rule.outcome, tell(format!("recipe: {}", rule.name), rule.outcome)), rule.hold))
+        Some(((rule.outcome, tell(format!("recipe: {}", rule.name), rule.outcome)), rule.hold, rule.limit.clone()))
     }
 
     /// Without a recipe's word.

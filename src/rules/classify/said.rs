@@ -35,6 +35,11 @@ pub(super) fn message(value: &Value) -> Option<&str> {
     message_at(value, DEPTH)
 }
 
+/// A sentence that stands near the outside of an object: deeper, or in a list, it may be the text of a row.
+pub(super) fn outer_message(value: &Value) -> Option<&str> {
+    message_at(value.as_object().map(|_| value)?, 3).filter(|m| m.contains(' '))
+}
+
 fn message_at(value: &Value, depth: usize) -> Option<&str> {
     match value {
         _ if depth == 0 => None,

@@ -25,7 +25,7 @@ const SURE: &str = r"(?x)
   | \b\d+\s*(\w+\s+)?(requests?|calls?|queries|polls)\s*(are\s+allowed\s*)?(per|every|in|within|each|/)\s*(the\s+)?(last\s+)?(\d|sec|min|hour|day|month)
   | \b(no|zero|0)\s+(more\s+)?(requests|calls|credits|points)\s+(left|remaining)\b
   | too\s+(frequent|often|fast|quickly) | slow[\s_-]*down | temporar(y|il)\w*\s+(ban|block|lock|restrict)\w* | locked\s+out
-  | \b(wait|retry|try\s+again)\b [^.\n]{0,40} \b\d+\s*(s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b
+  | \b(wait|retry|try\s+again)\b [^.\n]{0,40} \b(\d+[dhm])*\d+(\.\d+)?\s*(s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b
 ";
 
 /// A wording that makes a 401 or 403 a question of how much instead of who (A5): never a reason to reject a credential.
@@ -162,6 +162,7 @@ mod tests {
             "3500 daily call limit",
             "Access denied because of exceeding access rate",
             "Retry in 37829 seconds",
+            "Please try again in 6m0s.",
             "Please slow down",
             "Your account is temporarily blocked due to exceeding of requests limitation",
             "Number of allowed API requests per minute exceeded",

@@ -23,7 +23,17 @@ use std::collections::HashSet;
 const LONGEST_KEY: usize = 1024;
 
 /// The rule that an answer without the expected shape is filed under.
-pub const WRONG_SHAPE: &str = "shape of the answer";
+const WRONG_SHAPE: &str = "shape of the answer";
+
+/// The rule by which an answer without the expected shape is no data, and why.
+pub fn wrong_shape(why: &str) -> String {
+    format!("{WRONG_SHAPE}: {why}")
+}
+
+/// Why, where that is the rule.
+pub fn shape_flaw(rule: &str) -> Option<&str> {
+    rule.strip_prefix(WRONG_SHAPE)?.strip_prefix(": ")
+}
 
 /// What to read from the answers to one target's question.
 #[derive(Debug)]

@@ -82,6 +82,7 @@ fn classifier() -> Classifier {
         body: text(r, "body"),
         json: text(r, "json"),
         hold: None,
+        limit: None,
     };
     let rules: Vec<_> = tables(&recipe, "rule").into_iter().map(rule).collect();
     Classifier::compile(&rules, &WaitSpec::default()).unwrap()

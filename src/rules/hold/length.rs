@@ -42,7 +42,9 @@ pub fn hold_for(refused: &Refused<'_>, now: &Now) -> Option<Hold> {
     // Sent before the hold began: the same refusal, heard twice.
     let again = counted.filter(|h| refused.reserved_at.steady >= h.since.steady);
     let strikes = counted.map_or(0, |h| h.strikes) + u32::from(again.is_some() || counted.is_none());
+    let named = named_limit(verdict, usage, strikes, now).filter(|_| reason == HoldReason::RateLimited);
     let (length, reason, source) = match (reason, &verdict.wait, spent_long_window(usage)) {
+        (_, None, _) if let Some(named) = named => named,
         (HoldReason::RateLimited, None, Some((until, limit))) => {
             let source = format!("the reset of limit \"{limit}\", which is spent");
             (until.since(now.steady), HoldReason::Exhausted, source)
@@ -133,6 +135,23 @@ fn short_window<'a>(limits: impl Iterator<Item = &'a Limit>) -> Option<(Span, &'
         .filter_map(|l| Some((l.kind.nominal_window()?, l.name.as_str())))
         .filter(|(window, _)| *window < LONG)
         .max_by_key(|(window, _)| *window)
+}
+
+/// The rule names the limit: until that one resets, or where its window rolls until the ledger shows room, which what others take
+/// may belie; so never below an hour or the window, growing.
+fn named_limit(verdict: &Verdict, usage: &[Usage], strikes: u32, now: &Now) -> Option<(Span, HoldReason, String)> {
+    let named = || usage.iter().filter(|u| Some(&u.limit.name) == verdict.limit.as_ref());
+    let limit = &named().next()?.limit;
+    let window = limit.kind.nominal_window()?;
+    let reason = if window >= LONG { HoldReason::Exhausted } else { HoldReason::RateLimited };
+    let name = &limit.name;
+    if let Some(at) = named().filter_map(|u| u.resets_at).max() {
+        return Some((at.since(now.steady), reason, format!("the reset of limit \"{name}\", which the refusal names")));
+    }
+    let spent = named().filter(|u| u.remaining() <= u.kept).filter_map(|u| u.next_free_at).max();
+    let free = spent.map_or(Span::ZERO, |at| at.since(now.steady));
+    let source = format!("limit \"{name}\", which the refusal names, as no wait was given");
+    Some((free.max(grown(window.min(LONG), strikes)), reason, source))
 }
 
 /// F8: the ledger tells a momentary refusal from a spent day.

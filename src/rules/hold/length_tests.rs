@@ -46,6 +46,29 @@ fn length(verdict: &Verdict, usage: &[Usage], last: Option<&Hold>) -> Option<(u6
     Some((hold.until.since(now().steady).as_secs(), hold.reason))
 }
 
+/// A refusal that names its limit is held for that one, whatever else is declared.
+#[test]
+fn a_limit_that_the_refusal_names() {
+    use HoldReason::*;
+    let rolling = |s, used| usage(Kind::Rolling { window: Span::from_secs(s) }, 300, used, 8_000_000);
+    let turning = Usage { resets_at: Some(Steady(21_000_000)), ..day(10) };
+    let speaks = |of: &str, wait| Verdict { limit: Some(of.into()), ..verdict(Outcome::Limited, wait) };
+    for (what, verdict, usage, expected) in [
+        ("until it resets", speaks("daily", None), vec![five_minutes(), turning.clone()], (20_000, Exhausted)),
+        ("a hint is believed", speaks("daily", Some(30)), vec![five_minutes(), turning], (30, RateLimited)),
+        ("it rolls", speaks("rolling", None), vec![rolling(86_400, 10)], (3_600, Exhausted)),
+        ("it rolls, and is spent", speaks("rolling", None), vec![rolling(86_400, 300)], (7_000, Exhausted)),
+        ("a short one", speaks("rolling", None), vec![rolling(10, 10), day(300)], (10, RateLimited)),
+        ("an unknown one", speaks("week", None), vec![five_minutes()], (300, RateLimited)),
+    ] {
+        assert_eq!(length(&verdict, &usage, None), Some(expected), "{what}");
+    }
+    let verdict = speaks("rolling", None);
+    let first = hold(&verdict, &[rolling(86_400, 10)], None).unwrap();
+    assert!(first.source.contains("limit \"rolling\""), "{}", first.source);
+    assert_eq!(length(&verdict, &[rolling(86_400, 10)], Some(&first)), Some((7_200, Exhausted)), "it grows");
+}
+
 #[test]
 fn the_length_of_a_hold() {
     use HoldReason::*;

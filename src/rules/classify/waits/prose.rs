@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 /// Words after which a number is a wait. Between them and the number stands no other number and no end of a sentence.
 const SPEAKS_OF_WAITING: &str = r#"\b(?:retry(?:ing)?|try(?:ing)?|again|wait|replenished|resets?|renewed|refreshed|available|unblocked|lifted|blocked|banned|locked|suspended|back)\b[^0-9.!?\n]{0,40}?[\s:(\["']"#;
 
-/// `1 hour and 20 minutes`, `37829 seconds`, `37.5s`, `00:46:40`.
-const LENGTH: &str = r"(?P<length>\d{1,3}:\d{2}:\d{2}|\d+(?:\.\d+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)\b(?:(?:\s*,?\s*(?:and\s+)?|\s*)\d+\s*(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b)*)";
+/// `00:46:40`, `1h2m3.5s`, `1 hour and 20 minutes`, `37829 seconds`, `37.5s`. A part of a value is none.
+const LENGTH: &str = r"(?P<length>\d{1,3}:\d{2}:\d{2}|(?:\d+[dhm])+\d+(?:\.\d+)?(?:ms|[hms])\b|\d+(?:\.\d+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)\b(?:(?:\s*,?\s*(?:and\s+)?|\s*)\d+(?:\.\d+)?\s*(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b)*)";
 
 /// An RFC 1123 date or an RFC 3339 instant, naive or not.
 const INSTANT: &str = r"(?P<instant>(?:mon|tue|wed|thu|fri|sat|sun), \d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2} (?:gmt|utc|z|[+-]\d{4})|\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:z|[+-]\d{2}:?\d{2})?)";
@@ -95,6 +95,14 @@ mod tests {
             ("Your quota resets at Mon, 30 Nov 2026 02:57:13 GMT", Some(60)),
             ("Your quota resets at Mon, 30 Nov 2026 02:57:13 +0000", Some(60)),
             ("You are temporarily blocked for 1 day", Some(86_400)),
+            ("Rate limit reached. Please try again in 6m0s. Visit the page of your account.", Some(360)),
+            ("Please try again in 1h2m3s", Some(3_723)),
+            ("Please try again in 1m30.5s.", Some(91)),
+            ("Please try again in 5m 30.5s.", Some(331)),
+            ("Please try again in 2d3h", Some(183_600)),
+            ("Please try again in 20ms.", Some(1)),
+            ("Please try again in 6m0", None),
+            ("Please try again in 6m0sec1", None),
             ("Only 5 requests are allowed every 5 minutes, please wait before you try again.", None),
             ("Max 400 requests per 60 seconds", None),
             ("Try again later", None),
