@@ -10,6 +10,7 @@ use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::breaker;
 use crate::rules::budget::Refusal;
 use crate::rules::hold::back;
+use crate::store::StoreError;
 use std::sync::Arc;
 
 /// After a failure of the store: how long before the next attempt.
@@ -77,13 +78,16 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
     if until > now.steady { Step::SleepUntil(until) } else { Step::Poll { due } }
 }
 
-/// One round over the active targets, in the order of the file. Once a hold is over the first request is a probe, to the target
+/// One round over the active targets: who waits longest comes first, so that a refusal passes the turn on; of equals the first of the file. Once a hold is over the first request is a probe, to the target
 /// that costs least; if a ramp begins with it, the others wait for the next round.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
-    let probe = probe(core, conn);
-    let first = probe.iter().filter_map(|at| conn.targets.get(*at));
-    let rest = conn.targets.iter().enumerate().filter(|(at, _)| Some(*at) != probe).map(|(_, target)| target);
-    for target in first.chain(rest) {
+    let waiting = match waiting(core, conn) {
+        Ok(waiting) => waiting,
+        Err(e) => return pause(core, &e.to_string()).await,
+    };
+    let probe = probe(core, conn, &waiting);
+    let rest = waiting.into_iter().filter(|at| Some(*at) != probe);
+    for target in probe.into_iter().chain(rest).filter_map(|at| conn.targets.get(at)) {
         match core.store.target(&target.key).map(|t| t.unwrap_or_default().phase) {
             Ok(Phase::Active | Phase::Pending) => {}
             Ok(_) => continue,
@@ -101,13 +105,22 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     }
 }
 
+/// The targets by their last attempts, the longest ago first.
+fn waiting(core: &Core, conn: &Conn) -> Result<Vec<usize>, StoreError> {
+    let attempted = |t: &Arc<Target>| Ok(core.store.target(&t.key)?.and_then(|s| s.attempted_at).map(|at| at.steady));
+    let attempted = conn.targets.iter().map(attempted).collect::<Result<Vec<_>, StoreError>>()?;
+    let mut order: Vec<usize> = (0..attempted.len()).collect();
+    order.sort_by_key(|at| attempted.get(*at).copied().flatten());
+    Ok(order)
+}
+
 /// The target that finds out whether the credential's hold is over; `None` where there is nothing to find out.
-fn probe(core: &Core, conn: &Conn) -> Option<usize> {
+fn probe(core: &Core, conn: &Conn, waiting: &[usize]) -> Option<usize> {
     let now = core.clock.now();
     let holds = core.store.holds(conn.credential);
     let hold = holds.iter().find(|h| h.scope == HoldScope::Credential && h.is_unproven(now.steady))?;
     let costs: Vec<u32> = conn.targets.iter().map(|t| t.spec.cost).collect();
-    back::probe(&costs, hold)
+    back::probe(&costs, waiting, hold)
 }
 
 async fn rest_for(core: &Core, conn: &Conn, span: Span) {

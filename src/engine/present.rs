@@ -123,10 +123,12 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         }
     }
     let own = freshness::state(&snapshot.facts(conn, None));
-    // The worst target speaks for the connection; one that was never asked only where all are such.
-    let state = words.iter().copied().filter(|w| *w != State::Never).min().or(words.first().copied()).unwrap_or(own);
     // The trouble of the target that speaks: the gravest, and of those the first of the file.
-    let trouble = troubles.iter().min_by_key(|(word, ..)| *word).map(|(_, name, t)| (*name, t));
+    let gravest = troubles.iter().min_by_key(|(word, ..)| gravity(*word));
+    let trouble = gravest.map(|(_, name, t)| (*name, t));
+    // The worst target speaks for the connection; one that was never asked only where all are such.
+    let state = words.iter().copied().filter(|w| *w != State::Never).chain(gravest.map(|(word, ..)| *word));
+    let state = state.min_by_key(|word| gravity(*word)).or(words.first().copied()).unwrap_or(own);
     let standing = Standing { trouble, ..standing(conn, &snapshot, state, None) };
     let plan = plan::plan(&conn.in_force(), &conn.demands(), Some(conn.effective_interval(&snapshot.state, &[])));
     Ok(ConnectionView {
@@ -153,6 +155,11 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         targets: conn.targets.iter().map(|t| t.key.target.to_string()).collect(),
         commands: conn.spec.commands.iter().map(command).collect(),
     })
+}
+
+/// For the order of the words where one speaks for all. Asked and never answered is worse than an answer that is due to be renewed.
+fn gravity(word: State) -> (State, bool) {
+    if word == State::Never { (State::Ageing, false) } else { (word, true) }
 }
 
 fn open_findings(core: &Core, conn: &Conn) -> Result<Vec<FindingView>, StoreError> {

@@ -288,7 +288,7 @@ fn state_sentence(s: &Standing, now: &Now) -> String {
         },
         State::Fresh => format!("Everything is as it should be. Next poll {next}."),
         State::Never => match s.trouble {
-            Some((_, t)) => format!("{} Next poll {next}.", no_answer_yet(t, Said::Quoted)),
+            Some((target, t)) => format!("{target}: {} Next poll {next}.", no_answer_yet(t, Said::Quoted)),
             None => format!("Not polled yet. First request {next}."),
         },
     }

@@ -94,6 +94,7 @@ fn hold(spec: &ConnectionSpec, target: Option<&TargetSpec>, verdict: &Verdict, n
         verdict,
         endpoint: &target.map_or_else(|| Endpoint::from(""), TargetSpec::endpoint),
         reserved_at: now.stamp(),
+        row: 0,
         usage: &usage(spec, now),
         holds: &[],
         in_use: &in_use,

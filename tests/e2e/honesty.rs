@@ -1,5 +1,6 @@
 //! What is said while nothing new comes in: at once, on every surface, and in the words of whoever is the cause (law 5).
 
+use crate::support::script::Script;
 use crate::support::*;
 use serde_json::Value;
 
@@ -126,4 +127,24 @@ async fn what_the_provider_said_is_its_own_text() {
         assert!(text(&target, "/stale/reason").contains(reason), "{target}");
         assert!(text(&target, "/sentence").contains(reason), "{target}");
     }
+}
+
+/// Law 5: one that was asked and never answered is worse than one whose answer is young.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_never_answered_keeps_all_is_well_away() {
+    let provider = Script::answering(|asked| match asked.path() {
+        "/b" => wire::json(200, &[], r#"{"other":true}"#),
+        _ => wire::json(200, &[], r#"{"rows":[{"id":"1"}]}"#),
+    })
+    .await;
+    let target = |name: &str| {
+        format!("[[connection.target]]\nname = \"{name}\"\nget = \"/{name}\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n")
+    };
+    let connection = Connection::plain("shop", &provider.base_url()).quiet().body(&(target("a") + &target("b")));
+    let app = TestApp::start(Config::new().with(connection)).await;
+    app.has_polled("shop", "a").await;
+    app.has_charge("shop", "unexpected").await;
+    let view = app.connection("shop").await;
+    assert_eq!(view["state"], "never", "{view}");
+    assert!(view["sentence"].as_str().is_some_and(|s| s.starts_with("b: No good answer yet")), "{view}");
 }

@@ -2,6 +2,7 @@
 //! stays on the shelf.
 
 use crate::support::app::members;
+use crate::support::script::Script;
 use crate::support::*;
 use serde_json::Value;
 
@@ -115,4 +116,25 @@ async fn an_empty_purse_is_told_from_a_limit() {
     assert_eq!((&held["hold"]["reason"], &held["state"]), (&"unpaid".into(), &"exhausted".into()), "{held}");
     assert!(seconds_between(&held["hold"]["since"], &held["hold"]["until"]) >= 6 * 3600, "{held}");
     assert!(held["sentence"].as_str().is_some_and(|s| s.contains("does not pass by waiting")), "{held}");
+}
+
+/// One endpoint that is always refused, the first of the file: the turn passes on, and its own waits grow.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_is_always_refused_waits_longer_while_others_answer() {
+    let provider = Script::answering(|asked| match asked.path() {
+        "/b" => wire::json(429, &[("retry-after", "5")], "{}"),
+        _ => wire::json(200, &[], r#"{"rows":[{"id":"1"}]}"#),
+    })
+    .await;
+    let target = |name: &str| {
+        format!("[[connection.target]]\nname = \"{name}\"\nget = \"/{name}\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n")
+    };
+    let connection = Connection::plain("shop", &provider.base_url()).every("1s").body(&(target("b") + &target("a")));
+    let app = TestApp::start(Config::new().with(connection)).await;
+    app.has_polled("shop", "a").await;
+    assert_eq!(provider.asked().iter().map(|a| a.path().to_owned()).take(2).collect::<Vec<_>>(), ["/b", "/a"]);
+    let own = |c: &Value| c["endpoint_holds"][0]["strikes"].as_u64();
+    let view = app.connection_when("shop", "b waits by itself", |c| own(c).is_some_and(|n| n >= 2)).await;
+    let hold = &view["endpoint_holds"][0];
+    assert!(seconds_between(&hold["since"], &hold["until"]) >= 10, "{view}");
 }

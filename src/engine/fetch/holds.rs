@@ -1,6 +1,7 @@
 //! What an answer does to the holds of its credential, with the store and the words around the rule.
 
 use super::exchange::Exchanged;
+use crate::domain::charge::Charge;
 use crate::domain::connection::{Hold, HoldChange, HoldScope};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
@@ -18,6 +19,7 @@ pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdic
         verdict,
         endpoint: &exchanged.asked,
         reserved_at: exchanged.reserved_at,
+        row: if verdict.outcome.is_refusal() { row(core, conn, exchanged, verdict) } else { 0 },
         usage: &usage,
         holds: &core.store.holds(conn.credential),
         in_use: &conn.in_use,
@@ -25,6 +27,26 @@ pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdic
         interval: conn.base_interval(),
     };
     hold::changes(&answered, now)
+}
+
+/// Charges that are looked through for refusals before this one.
+const LOOKED_THROUGH: usize = 500;
+
+/// Refusals in a row of what was asked, from the ledger: a restart keeps them. One that cannot be read counts none; the hold itself does
+/// not depend on it.
+fn row(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdict) -> u32 {
+    let charges = core.store.charges(&conn.spec.key, None, LOOKED_THROUGH).unwrap_or_default();
+    let Some(own) = charges.iter().find(|c| c.id == exchanged.charge) else { return 0 };
+    let target = own.target.as_ref().and_then(|name| conn.target(name));
+    let trouble = target.and_then(|t| core.store.target(&t.key).ok()??.trouble);
+    // A target without a trouble was answered in full the last time.
+    if own.target.is_some() && trouble.is_none() {
+        return 0;
+    }
+    let same =
+        |c: &&Charge| c.id != own.id && c.target == own.target && (c.target.is_some() || c.endpoint == own.endpoint);
+    let before = charges.iter().rev().filter(same);
+    hold::in_a_row(before, verdict.outcome, exchanged.reserved_at, trouble.map(|t| t.since))
 }
 
 /// One event for each hold that begins or ends. A step of a ramp is none, and neither is its end: the hold ended before it.

@@ -64,14 +64,19 @@ pub fn wakes(hold: &Hold, phase: impl Fn(Span) -> Span) -> Steady {
     hold.until + phase(Span(length(hold).0 / SPREAD_PART).min(LONGEST_SPREAD))
 }
 
-/// Which of the targets, given by their costs, is asked first once the credential's hold is over: the cheapest. A rejected
-/// credential is tried at the next one after each strike, for the cheapest may be the one that the plan does not cover.
-pub fn probe(costs: &[u32], hold: &Hold) -> Option<usize> {
+/// Which of the targets, given by their costs, is asked first once the credential's hold is over: the cheapest, and of those the one that
+/// waits longest (`waiting`: the targets, longest first). After a second refusal it is the one that waits longest whatever it costs: the
+/// cheapest may be the only one that is refused. A rejected credential is tried at the next one after each strike, for the cheapest may
+/// be the one that the plan does not cover.
+pub fn probe(costs: &[u32], waiting: &[usize], hold: &Hold) -> Option<usize> {
+    if hold.reason != HoldReason::CredentialRejected {
+        return match hold.strikes {
+            0 | 1 => waiting.iter().copied().min_by_key(|at| costs.get(*at)),
+            _ => waiting.first().copied(),
+        };
+    }
     let mut order: Vec<usize> = (0..costs.len()).collect();
     order.sort_by_key(|at| costs[*at]);
-    let turn = match hold.reason {
-        HoldReason::CredentialRejected => hold.strikes.saturating_sub(1) as usize,
-        _ => 0,
-    };
+    let turn = hold.strikes.saturating_sub(1) as usize;
     order.get(turn.checked_rem(order.len())?).copied()
 }

@@ -101,7 +101,7 @@ fn clamp(hint: &WaitHint, waits: &WaitSpec) -> (Span, String) {
 }
 
 /// Doubles with each strike; what is already longer than the longest growth is left as it is.
-fn grown(base: Span, strikes: u32) -> Span {
+pub(super) fn grown(base: Span, strikes: u32) -> Span {
     let factor = 1u64 << strikes.saturating_sub(1).min(16);
     Span(base.0.saturating_mul(factor).min(LONGEST_GROWN.0.max(base.0)))
 }

@@ -10,9 +10,10 @@ pub mod back;
 pub mod length;
 pub mod scope;
 
+use crate::domain::charge::Charge;
 use crate::domain::connection::{Hold, HoldChange, HoldReason, HoldScope};
 use crate::domain::ids::Endpoint;
-use crate::domain::outcome::Verdict;
+use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::spec::WaitSpec;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::Usage;
@@ -24,6 +25,8 @@ pub struct Answered<'a> {
     /// What was asked for; a redirect may have led elsewhere.
     pub endpoint: &'a Endpoint,
     pub reserved_at: Stamp,
+    /// Refusals of the same question before this one, by [`in_a_row`].
+    pub row: u32,
     /// The ledger for this endpoint.
     pub usage: &'a [Usage],
     /// Every hold of the credential that is not lifted.
@@ -54,7 +57,7 @@ fn refused(answered: &Answered<'_>, now: &Now) -> Vec<HoldChange> {
     let Some(scope) = scope::scope(verdict, answered.endpoint, holds, answered.in_use) else { return Vec::new() };
     // Endpoints that were rejected one by one until none was left become the credential's own rejection.
     let merged: Vec<&Hold> = match scope {
-        HoldScope::Credential if verdict.outcome == crate::domain::outcome::Outcome::CredentialRejected => holds
+        HoldScope::Credential if verdict.outcome == Outcome::CredentialRejected => holds
             .iter()
             .filter(|h| h.scope != HoldScope::Credential && h.reason == HoldReason::CredentialRejected)
             .collect(),
@@ -65,7 +68,51 @@ fn refused(answered: &Answered<'_>, now: &Now) -> Vec<HoldChange> {
         return Vec::new();
     };
     let lifted = merged.iter().map(|h| HoldChange::Lift(h.scope.clone()));
-    std::iter::once(HoldChange::Put(hold)).chain(lifted).collect()
+    let own = grows_alone(answered, &hold, last, now).map(HoldChange::Put);
+    std::iter::once(HoldChange::Put(hold)).chain(own).chain(lifted).collect()
+}
+
+/// A good answer of another endpoint lifts the credential's hold and says nothing about the one that was refused. Refused again, that one
+/// waits longer by itself, and longer with each refusal, while all others wait only as long as the provider asks.
+fn grows_alone(answered: &Answered<'_>, hold: &Hold, last: Option<&Hold>, now: &Now) -> Option<Hold> {
+    let scope = HoldScope::Endpoint(answered.endpoint.clone());
+    let own = answered.holds.iter().find(|h| h.scope == scope);
+    let is_lifted = last.is_none_or(|h| h.ramp.is_some());
+    let is_a_limit = matches!(hold.reason, HoldReason::RateLimited | HoldReason::Overloaded | HoldReason::Unpaid);
+    let fits = hold.scope == HoldScope::Credential && is_a_limit && own.is_none_or(|h| h.reason == hold.reason);
+    if answered.row == 0 || !fits || !(is_lifted || own.is_some()) {
+        return None;
+    }
+    let Answered { verdict, reserved_at, usage, waits, .. } = *answered;
+    let base = hold_for(&Refused { verdict, scope, reserved_at, usage, last: None, waits }, now)?;
+    let strikes = answered.row.saturating_add(1);
+    let until = now.steady + length::grown(base.until.since(now.steady), strikes);
+    let until = until.max(own.map_or(until, |h| h.until));
+    let source = format!("{strikes} refusals in a row, each twice as long; {}", base.source);
+    Some(Hold { until, strikes, source, ..base })
+}
+
+/// How many of `charges`, newest first and all of one question, were refused like this one (`outcome`), each let out after the one before
+/// was heard; the first of them before `reserved_at`. `since`: when the question stopped being answered in full, which the good pages of a
+/// list that is never read to its end do not change; `None`: the first good answer ends the row.
+pub fn in_a_row<'a>(
+    charges: impl IntoIterator<Item = &'a Charge>,
+    outcome: Outcome,
+    reserved_at: Stamp,
+    since: Option<Stamp>,
+) -> u32 {
+    let (mut row, mut before) = (0, reserved_at.steady);
+    for charge in charges {
+        let Some(end) = &charge.resolution else { continue };
+        let is_over = since.map_or(back::proves(end.outcome), |since| end.at.steady < since.steady);
+        if is_over {
+            break;
+        }
+        if end.outcome == outcome && end.at.steady <= before {
+            (row, before) = (row + 1, charge.reserved_at.steady);
+        }
+    }
+    row
 }
 
 #[cfg(test)]

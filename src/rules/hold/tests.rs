@@ -15,6 +15,7 @@ fn at(s: u64) -> Now {
 #[derive(Default)]
 struct Desk {
     holds: Vec<Hold>,
+    row: u32,
 }
 
 impl Desk {
@@ -27,6 +28,7 @@ impl Desk {
             verdict,
             endpoint: &endpoint,
             reserved_at: now.stamp(),
+            row: self.row,
             usage: &[],
             holds: &self.holds,
             in_use: &in_use,
@@ -178,10 +180,13 @@ fn a_hold(s: u64) -> Hold {
 #[test]
 fn the_cheapest_target_is_asked_first_and_a_rejected_credential_is_tried_elsewhere_next_time() {
     let rejected = |strikes| Hold { reason: HoldReason::CredentialRejected, strikes, ..a_hold(900) };
-    assert_eq!(back::probe(&[5, 1, 3], &Hold { strikes: 7, ..a_hold(900) }), Some(1));
-    let tried: Vec<_> = (1..=4).map(|strikes| back::probe(&[5, 1, 3], &rejected(strikes))).collect();
+    let strikes = |strikes| Hold { strikes, ..a_hold(900) };
+    assert_eq!(back::probe(&[5, 1, 3], &[2, 0, 1], &strikes(1)), Some(1));
+    assert_eq!(back::probe(&[1, 1, 1], &[2, 0, 1], &strikes(1)), Some(2), "of equals the one that waits longest");
+    assert_eq!(back::probe(&[5, 1, 3], &[2, 0, 1], &strikes(2)), Some(2), "the cheapest was refused");
+    let tried: Vec<_> = (1..=4).map(|strikes| back::probe(&[5, 1, 3], &[0, 1, 2], &rejected(strikes))).collect();
     assert_eq!(tried, [Some(1), Some(2), Some(0), Some(1)]);
-    assert_eq!(back::probe(&[], &a_hold(900)), None);
+    assert_eq!(back::probe(&[], &[], &a_hold(900)), None);
 }
 
 #[test]
@@ -190,4 +195,60 @@ fn whoever_waits_for_a_release_comes_a_little_after_it() {
     assert_eq!(back::wakes(&a_hold(100), half), Steady(102_500));
     assert_eq!(back::wakes(&a_hold(1_000_000), half), Steady(1_000_030_000), "never more than a minute");
     assert_eq!(back::wakes(&a_hold(100), |_| Span::ZERO), Steady(100_000));
+}
+
+#[test]
+fn a_good_answer_elsewhere_does_not_end_the_growth_of_who_is_refused() {
+    let mut desk = Desk::default();
+    for (row, expected) in [(0, None), (1, Some(10)), (2, Some(20)), (3, Some(40))] {
+        let s = u64::from(row) * 100;
+        desk.row = row;
+        desk.hears(s, "/b", &limited(5));
+        let own = desk.holds.iter().find(|h| h.scope == alone("/b"));
+        assert_eq!(own.map(|h| h.until.since(at(s).steady).as_secs()), expected, "after {row}");
+        let all = desk.holds.iter().find(|h| h.scope == HoldScope::Credential).expect("everybody waits as asked");
+        assert_eq!(all.until.since(at(s).steady).as_secs(), 5, "after {row}");
+        desk.hears(s + 50, "/a", &verdict(Outcome::Data));
+        assert!(desk.holds.iter().all(|h| h.scope == alone("/b")), "{:?}", desk.scopes());
+    }
+    desk.hears(1000, "/b", &verdict(Outcome::Data));
+    assert!(desk.holds.is_empty());
+}
+
+#[test]
+fn refusals_in_a_row_are_counted_from_the_ledger() {
+    use crate::domain::charge::{Resolution, Settlement};
+    use crate::domain::ids::{Caller, ChargeId, ConnectionKey, CredentialId};
+    let charge = |(sent, heard, outcome): &(u64, u64, Outcome)| Charge {
+        id: ChargeId(*sent),
+        credential: CredentialId([0; 16]),
+        connection: ConnectionKey { organization: "o".into(), connection: "c".into() },
+        target: None,
+        caller: Caller::Poller,
+        endpoint: "/b".into(),
+        cost: 1,
+        reserved_at: at(*sent).stamp(),
+        deadline: at(*heard).steady,
+        resolution: Some(Resolution {
+            at: at(*heard).stamp(),
+            settlement: Settlement::Posted,
+            outcome: *outcome,
+            status: None,
+            rule: String::new(),
+            said: None,
+            cost: None,
+        }),
+    };
+    use Outcome::{Data, Limited, TimedOut};
+    let row = |charges: &[(u64, u64, Outcome)], since: Option<u64>| {
+        let newest_first: Vec<Charge> = charges.iter().rev().map(charge).collect();
+        in_a_row(&newest_first, Limited, at(100).stamp(), since.map(|s| at(s).stamp()))
+    };
+    assert_eq!(row(&[], None), 0);
+    assert_eq!(row(&[(1, 2, Limited), (10, 11, TimedOut), (20, 21, Limited)], None), 2);
+    assert_eq!(row(&[(1, 2, Limited), (10, 11, Data), (20, 21, Limited)], None), 1, "a good answer ends the row");
+    assert_eq!(row(&[(1, 2, Limited), (10, 11, Data), (20, 21, Limited)], Some(2)), 2, "a good page does not");
+    assert_eq!(row(&[(1, 2, Limited), (20, 21, Limited)], Some(21)), 1, "before the trouble it was answered");
+    assert_eq!(row(&[(20, 22, Limited), (21, 23, Limited)], None), 1, "sent together they are one refusal");
+    assert_eq!(row(&[(90, 101, Limited)], None), 0, "heard after this one was sent");
 }
