@@ -16,6 +16,8 @@ impl<'a> Operator<'a> {
 
     /// Asks the provider now, if the budget funds it.
     pub async fn refreshes(&self, connection: &str, target: &str) -> Reply {
+        // An answer of this very millisecond is too young to be asked for again, however small `refresh_min_age` is.
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         self.app.post(&format!("/api/v1/connections/{connection}/targets/{target}/refresh")).await
     }
 
