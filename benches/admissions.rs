@@ -55,15 +55,7 @@ async fn one(store: &Store, life: Life) {
             cost: None,
         };
         let resolve = Some((CREDENTIAL, permit.id(), resolution));
-        let commit = Commit {
-            resolve,
-            hold: None,
-            writes: Vec::new(),
-            events: Vec::new(),
-            findings: Vec::new(),
-            learned: Vec::new(),
-            lane: Lane::Lazy,
-        };
+        let commit = Commit { resolve, lane: Lane::Lazy, ..Commit::default() };
         store.commit(commit).await.expect("a commit");
     }
 }

@@ -121,10 +121,7 @@ async fn settle(store: &Store, extractor: &Extractor, key: &TargetKey, id: Charg
         true => (vec![shared::changed(key, at)], Lane::Durable),
         false => (Vec::new(), Lane::Lazy),
     };
-    store
-        .commit(Commit { resolve, hold: None, writes, events, findings: Vec::new(), learned: Vec::new(), lane })
-        .await
-        .expect("a commit");
+    store.commit(Commit { resolve, writes, events, lane, ..Commit::default() }).await.expect("a commit");
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -12,7 +12,7 @@ use larder::domain::item::{FieldValue, Item, ItemState};
 use larder::domain::limit::{Kind, Limit, Scope};
 use larder::domain::target::TargetState;
 use larder::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
-use larder::store::{Commit, Lane, Options, Store, Write, Writer};
+use larder::store::{Commit, Options, Store, Write, Writer};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -107,15 +107,7 @@ pub async fn fill(store: &Store, targets: usize, each: usize) {
         let mut writes = vec![Write::Target(key.clone(), state)];
         writes.extend((0..each).map(|n| Write::Item(key.clone(), item(n, 0, at))));
         let events = vec![changed(&key, at)];
-        let commit = Commit {
-            resolve: None,
-            hold: None,
-            writes,
-            events,
-            findings: Vec::new(),
-            learned: Vec::new(),
-            lane: Lane::Durable,
-        };
+        let commit = Commit { writes, events, ..Commit::default() };
         store.commit(commit).await.expect("a commit");
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::time::Stamp;
 use crate::engine::operate::mint_token;
 use crate::engine::words::token_taken;
 use crate::rules::calendar::rfc3339;
-use crate::store::{Commit, Lane, Store, StoreError, TokenRecord, Write};
+use crate::store::{Commit, Store, StoreError, TokenRecord, Write};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -130,15 +130,7 @@ async fn revoke_in(store: &Store, id: u64, now: Stamp) -> Result<(), Failure> {
     }
     token.revoked_at = Some(now);
     let writes = vec![Write::Token(token.clone())];
-    let commit = Commit {
-        resolve: None,
-        hold: None,
-        writes,
-        events: Vec::new(),
-        findings: Vec::new(),
-        learned: Vec::new(),
-        lane: Lane::Durable,
-    };
+    let commit = Commit { writes, ..Commit::default() };
     store.commit(commit).await.map_err(failed).map(|_| ())
 }
 

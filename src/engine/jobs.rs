@@ -16,7 +16,7 @@ use crate::domain::time::{Now, Span, Steady};
 use crate::rules::asking::{self, Asker, CostFrom, Outgoing};
 use crate::rules::budget::{Permit, Refusal};
 use crate::rules::template::When;
-use crate::store::{Commit, Lane, Write};
+use crate::store::{Commit, Write};
 use crate::upstream::Request;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
         events,
         findings: after.findings,
         learned: after.learned,
-        lane: Lane::Durable,
+        ..Commit::default()
     };
     match core.commit(commit).await {
         Ok(events) => core.publish(events),
@@ -292,15 +292,7 @@ async fn finish_returning(core: &Core, job: Job, state: JobState, message: &str)
 
 async fn update(core: &Core, job: Job) -> Job {
     let event = job_event(&job, &core.clock.now());
-    let commit = Commit {
-        resolve: None,
-        hold: None,
-        writes: vec![Write::Job(job.clone())],
-        events: vec![event],
-        findings: Vec::new(),
-        learned: Vec::new(),
-        lane: Lane::Durable,
-    };
+    let commit = Commit { writes: vec![Write::Job(job.clone())], events: vec![event], ..Commit::default() };
     match core.commit(commit).await {
         Ok(events) => core.publish(events),
         Err(e) => tracing::error!(job = job.id.0, "{e}"),

@@ -35,7 +35,7 @@ use crate::rules::extract::Extractor;
 use crate::rules::paging::Pager;
 use crate::rules::quota::Reader;
 use crate::rules::schedule;
-use crate::store::{Commit, Lane, Opening, Store, Write};
+use crate::store::{Commit, Opening, Store, Write};
 use crate::upstream::Door;
 use core::{Conn, Core, Pages, Seams, Sharer, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -282,7 +282,7 @@ async fn announce(core: &Arc<Core>, mut writes: Vec<Write>, copied: Option<Clock
 }
 
 fn commit(writes: Vec<Write>, events: Vec<NewEvent>) -> Commit {
-    Commit { resolve: None, hold: None, writes, events, findings: Vec::new(), learned: Vec::new(), lane: Lane::Durable }
+    Commit { writes, events, ..Commit::default() }
 }
 
 /// Charges that a crash left without an answer: counted as spent, and in flight until their deadline; then written down as lost.

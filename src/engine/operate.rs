@@ -13,7 +13,7 @@ use crate::domain::job::{Job, JobState};
 use crate::domain::spec::CommandSpec;
 use crate::domain::time::Steady;
 use crate::rules::budget::Refusal;
-use crate::store::{Commit, Lane, TokenRecord, Write};
+use crate::store::{Commit, TokenRecord, Write};
 use std::collections::BTreeMap;
 
 /// The parameter of a command that names an item of the connection.
@@ -200,13 +200,9 @@ impl Appliance {
             message,
         };
         let commit = Commit {
-            resolve: None,
-            hold: None,
             writes: vec![Write::Connection(key.clone(), next.clone())],
             events: vec![event],
-            findings: Vec::new(),
-            learned: Vec::new(),
-            lane: Lane::Durable,
+            ..Commit::default()
         };
         let events = self.core.store.commit(commit).await?;
         *state = next;
@@ -253,15 +249,7 @@ impl Appliance {
             return Err(Denied::NotFound(format!("there is no token {id}")));
         };
         let revoked_at = token.revoked_at.or_else(|| Some(self.now().stamp()));
-        let commit = Commit {
-            resolve: None,
-            hold: None,
-            writes: vec![Write::Token(TokenRecord { revoked_at, ..token })],
-            events: Vec::new(),
-            findings: Vec::new(),
-            learned: Vec::new(),
-            lane: Lane::Durable,
-        };
+        let commit = Commit { writes: vec![Write::Token(TokenRecord { revoked_at, ..token })], ..Commit::default() };
         self.core.store.commit(commit).await?;
         Ok(())
     }

@@ -146,17 +146,18 @@ pub struct TokenRecord {
     pub revoked_at: Option<Stamp>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lane {
     /// The waiter is answered after the fsync.
+    #[default]
     Durable,
     /// In force in memory at once; reaches the disk with the next durable commit, at most `LAZY_MAX` later, and at close.
     /// After a crash it is as if it had not happened, which must be safe (a resolution: its charge counts until the deadline).
     Lazy,
 }
 
-/// Write 2: the charge is resolved together with what was learned.
-#[derive(Clone, Debug)]
+/// Write 2: the charge is resolved together with what was learned. The default is an empty one that waits for the disk.
+#[derive(Clone, Debug, Default)]
 pub struct Commit {
     pub resolve: Option<(CredentialId, ChargeId, Resolution)>,
     /// What becomes of holds of one credential.

@@ -210,15 +210,8 @@ async fn settle(core: &Core, conn: &Conn, hop: &Exchanged, outcome: Outcome, rul
         said: None,
         cost: None,
     };
-    let commit = Commit {
-        resolve: Some((conn.credential, hop.charge, resolution)),
-        hold: None,
-        writes: Vec::new(),
-        events: Vec::new(),
-        findings: Vec::new(),
-        learned: Vec::new(),
-        lane: Lane::Lazy,
-    };
+    let commit =
+        Commit { resolve: Some((conn.credential, hop.charge, resolution)), lane: Lane::Lazy, ..Commit::default() };
     core.commit(commit).await?;
     Ok(())
 }

@@ -23,7 +23,7 @@ use crate::rules::budget::Refusal;
 use crate::rules::paging::{Ask, Pager};
 use crate::rules::template::When;
 use crate::rules::{breaker, schedule};
-use crate::store::{Commit, Lane, StoreError, Write};
+use crate::store::{Commit, StoreError, Write};
 use crate::upstream::Request;
 use exchange::{Asking, exchange};
 use std::collections::BTreeMap;
@@ -270,15 +270,7 @@ async fn satisfied(core: &Core, conn: &Conn, round: &mut Round, as_of: Stamp) ->
     let holds = core.store.holds(conn.credential);
     let next = ConnectionState { next_poll_at: round.next(conn, state.failures, &holds), ..state.clone() };
     let writes = vec![Write::Connection(conn.spec.key.clone(), next.clone())];
-    let commit = Commit {
-        resolve: None,
-        hold: None,
-        writes,
-        events: Vec::new(),
-        findings: Vec::new(),
-        learned: Vec::new(),
-        lane: Lane::Durable,
-    };
+    let commit = Commit { writes, ..Commit::default() };
     core.commit(commit).await?;
     *state = next;
     Ok(())

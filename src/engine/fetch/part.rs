@@ -13,7 +13,7 @@ use crate::engine::core::{Conn, Core, Target};
 use crate::engine::findings;
 use crate::engine::words::{self, Telling};
 use crate::rules::reconcile::Reconciled;
-use crate::store::{Commit, Lane, Write};
+use crate::store::{Commit, Write};
 
 /// Why a reading is a part, and since when that is known. No words: the reply's own.
 pub struct Why {
@@ -85,7 +85,7 @@ pub async fn led_on(
     let state = TargetState { attempted_at: Some(at), trouble: Some(trouble), ..before };
     let writes = vec![Write::Target(target.key.clone(), state)];
     let (findings, learned) = (Vec::new(), Vec::new());
-    let commit = Commit { resolve: None, hold: None, writes, events, findings, learned, lane: Lane::Durable };
+    let commit = Commit { writes, events, findings, learned, ..Commit::default() };
     let events = core.commit(commit).await?;
     core.publish(events);
     Ok(())

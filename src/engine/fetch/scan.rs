@@ -17,7 +17,7 @@ use crate::rules::budget::Refusal;
 use crate::rules::extract::wrong_shape;
 use crate::rules::paging::{Ask, Page, Pager, Step, Trail, digest};
 use crate::rules::reconcile::{self, Extent, Reconciled, reconcile_pages};
-use crate::store::{Commit, Lane};
+use crate::store::Commit;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -350,7 +350,7 @@ pub async fn interrupted(
     };
     let Learned { writes, events, findings, .. } = part.learned(conn, target, before, trouble);
     let learned = Vec::new();
-    let commit = Commit { resolve: None, hold: None, writes, events, findings, learned, lane: Lane::Durable };
+    let commit = Commit { writes, events, findings, learned, ..Commit::default() };
     let events = core.commit(commit).await?;
     core.publish(events);
     Ok(())

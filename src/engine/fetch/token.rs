@@ -16,7 +16,7 @@ use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
 use crate::engine::core::{Conn, Core};
 use crate::rules::budget::{Permit, Refusal};
-use crate::store::{Commit, Lane, StoreError, Swap};
+use crate::store::{Commit, StoreError, Swap};
 use crate::upstream::tokens::{Renewal, Renewed, Vault};
 
 /// The budget of renewals that the provider does not count: a loop is impossible, a working token never meets it.
@@ -299,7 +299,7 @@ fn commit(
     findings: Vec<FindingChange>,
 ) -> Commit {
     let hold = (!changes.is_empty()).then_some((conn.credential, changes));
-    Commit { resolve, hold, writes: Vec::new(), events, findings, learned: Vec::new(), lane: Lane::Durable }
+    Commit { resolve, hold, events, findings, ..Commit::default() }
 }
 
 /// Refusals of an earlier refresh token mean nothing for the one that the operator gave since.

@@ -164,16 +164,15 @@ fn order_holds_inside_a_batch() {
 async fn ticks_write_what_is_lazy_before_it_waited_too_long() {
     let disk = Disk::default();
     let (store, _) = Store::open_backend(disk.clone(), INLINE).unwrap();
-    let tick = || store.core().writing().run(store.core(), &mut vec![Work::Tick]);
     let before = disk.syncs();
-    tick();
+    tick(&store);
     store.commit(only(vec![Write::Target(controller(), seen_at(1))], Lane::Lazy)).await.unwrap();
     let due = super::super::LAZY_MAX.0 / super::super::TICK.0;
-    (1..due).for_each(|_| tick());
+    (1..due).for_each(|_| tick(&store));
     assert_eq!(disk.syncs(), before);
-    tick();
+    tick(&store);
     assert_eq!(disk.syncs(), before + 1);
-    (0..due).for_each(|_| tick());
+    (0..due).for_each(|_| tick(&store));
     assert_eq!(disk.syncs(), before + 1, "nothing to write, nothing written");
     let on_disk = Store::open_backend(disk.power_cut(0), INLINE).unwrap().0;
     assert_eq!(on_disk.target(&controller()).unwrap(), Some(seen_at(1)));
@@ -229,7 +228,7 @@ async fn health_comes_back_by_itself() {
     disk.fail(Some(ErrorKind::StorageFull));
     assert!(store.commit(only(vec![Write::Mark(ClockMark::default())], Lane::Durable)).await.is_err());
     disk.fail(None);
-    store.core().writing().run(store.core(), &mut vec![Work::Tick]);
+    tick(&store);
     assert_eq!(store.health(), Ok(()));
 }
 

@@ -74,19 +74,16 @@ fn answered(now: &Now) -> Resolution {
 }
 
 fn learned(id: ChargeId, now: &Now, writes: Vec<Write>, lane: Lane) -> Commit {
-    Commit {
-        resolve: Some((KEY, id, answered(now))),
-        hold: None,
-        writes,
-        events: Vec::new(),
-        findings: Vec::new(),
-        learned: Vec::new(),
-        lane,
-    }
+    Commit { resolve: Some((KEY, id, answered(now))), writes, lane, ..Commit::default() }
 }
 
 fn only(writes: Vec<Write>, lane: Lane) -> Commit {
-    Commit { resolve: None, hold: None, writes, events: Vec::new(), findings: Vec::new(), learned: Vec::new(), lane }
+    Commit { writes, lane, ..Commit::default() }
+}
+
+/// What the writer's clock hands in every `TICK`.
+fn tick(store: &Store) {
+    store.core().writing().run(store.core(), &mut vec![Work::Tick]);
 }
 
 fn seen_at(ms: u64) -> TargetState {

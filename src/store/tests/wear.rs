@@ -4,10 +4,6 @@ use super::*;
 
 const MIB: u64 = 1 << 20;
 
-fn tick(store: &Store) {
-    store.core().writing().run(store.core(), &mut vec![Work::Tick]);
-}
-
 /// Polls and their answers over `hours`, the ticks of the writer in between.
 async fn quiet(store: &Store, hours: u64) -> u64 {
     let (mut polls, mut ticks) = (0, 0);
@@ -46,10 +42,7 @@ async fn a36_a_thousand_sightings_a_minute_share_their_commits() {
         for n in 0..1_000 {
             let now = at(minute * 60_000 + n * 60);
             let seen = vec![Write::Target(controller(), seen_at(now.steady.0))];
-            let (resolve, hold) = Default::default();
-            let (events, findings, learned) = Default::default();
-            let commit = Commit { resolve, hold, writes: seen, events, findings, learned, lane: Lane::Lazy };
-            store.commit(commit).await.unwrap();
+            store.commit(only(seen, Lane::Lazy)).await.unwrap();
         }
         tick(&store);
         tick(&store);
