@@ -99,55 +99,46 @@ fn without_nan(text: &str) -> Cow<'_, str> {
         "nan",
         "+nan",
     ];
-    let mut out = String::new();
-    let (mut kept, mut at, mut inside) = (0, 0, false);
-    let bytes = text.as_bytes();
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' if inside => at += 1,
-            b'"' => inside = !inside,
-            _ if inside => {}
-            b'-' | b'+' | b'I' | b'i' | b'N' | b'n' => {
-                if let Some(word) = WORDS.iter().find(|word| bytes[at..].starts_with(word.as_bytes())) {
-                    out.push_str(&text[kept..at]);
-                    out.push_str("null");
-                    at += word.len();
-                    kept = at;
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    if kept == 0 {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(&text[kept..]);
-    Cow::Owned(out)
+    rewritten(text, |rest| {
+        let word = WORDS.iter().find(|word| rest.starts_with(word.as_bytes()))?;
+        Some((word.len(), Some("null".to_owned())))
+    })
 }
 
 /// Integers that neither `i64` nor `u64` holds, as texts of the same digits: as floats two identifiers would become one.
 fn with_long_integers_as_text(text: &str) -> Cow<'_, str> {
+    rewritten(text, |rest| {
+        if !matches!(rest.first(), Some(b'-' | b'0'..=b'9')) {
+            return None;
+        }
+        let length = rest.iter().take_while(|b| b"+-.eE0123456789".contains(b)).count();
+        let token = std::str::from_utf8(&rest[..length]).ok()?;
+        let digits = token.strip_prefix('-').unwrap_or(token);
+        let is_integer = digits.bytes().all(|b| b.is_ascii_digit());
+        let is_long = is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err();
+        Some((length, is_long.then(|| format!("\"{token}\""))))
+    })
+}
+
+/// Other tokens in the place of some that stand outside of texts. `token` looks at what begins at such a place: how many bytes belong
+/// together, and what stands there instead, if anything.
+fn rewritten(text: &str, token: impl Fn(&[u8]) -> Option<(usize, Option<String>)>) -> Cow<'_, str> {
     let mut out = String::new();
     let (mut kept, mut at, mut inside) = (0, 0, false);
     let bytes = text.as_bytes();
     while at < bytes.len() {
+        let found = if inside { None } else { token(&bytes[at..]) };
+        if let Some((length, instead)) = found {
+            if let Some(instead) = instead {
+                out.extend([&text[kept..at], &instead]);
+                kept = at + length;
+            }
+            at += length;
+            continue;
+        }
         match bytes[at] {
             b'\\' if inside => at += 1,
             b'"' => inside = !inside,
-            b'-' | b'0'..=b'9' if !inside => {
-                let begun = at;
-                at += bytes[at..].iter().take_while(|b| b"+-.eE0123456789".contains(b)).count();
-                let token = &text[begun..at];
-                let digits = token.strip_prefix('-').unwrap_or(token);
-                let is_integer = digits.bytes().all(|b| b.is_ascii_digit());
-                if is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err() {
-                    out.extend([&text[kept..begun], "\"", token, "\""]);
-                    kept = at;
-                }
-                continue;
-            }
             _ => {}
         }
         at += 1;
