@@ -78,22 +78,16 @@ impl Appliance {
 
     fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
         let sentence = words::ended(&format!("{what}: {}", words::why(stopped, &self.now(), Telling::Anew)));
+        let not_yet = |sentence| Denied::NotYet { sentence, not_before: None, retry_after_s: None };
         match stopped {
-            Stopped::Refused(Refusal::NotUntil { at, .. }) | Stopped::Midway(Refusal::NotUntil { at, .. })
-                if *at != Steady::MAX =>
-            {
-                self.not_before(*at, sentence)
-            }
-            Stopped::Refused(Refusal::Held(hold)) | Stopped::Midway(Refusal::Held(hold)) => {
-                self.not_before(hold.until, sentence)
-            }
-            Stopped::Refused(Refusal::Probing { at }) | Stopped::Midway(Refusal::Probing { at }) => {
-                self.not_before(*at, sentence)
-            }
+            Stopped::Refused(refusal) | Stopped::Midway(refusal) => match refusal {
+                Refusal::NotUntil { at, .. } if *at != Steady::MAX => self.not_before(*at, sentence),
+                Refusal::Held(hold) => self.not_before(hold.until, sentence),
+                Refusal::Probing { at } => self.not_before(*at, sentence),
+                Refusal::NotUntil { .. } | Refusal::NeverFits { .. } => not_yet(sentence),
+            },
             Stopped::Paused => Denied::Paused(sentence),
-            Stopped::Refused(_) | Stopped::Midway(_) | Stopped::Unaskable(_) => {
-                Denied::NotYet { sentence, not_before: None, retry_after_s: None }
-            }
+            Stopped::Unaskable(_) => not_yet(sentence),
             Stopped::Store(e) => Denied::Unavailable(e.to_string()),
         }
     }

@@ -143,23 +143,27 @@ const fn in_words(reason: HoldReason) -> &'static str {
 /// Why a caller was stopped, in words.
 pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
     match stopped {
-        Stopped::Refused(Refusal::NotUntil { at, limit }) | Stopped::Midway(Refusal::NotUntil { at, limit }) => {
+        Stopped::Refused(refusal) | Stopped::Midway(refusal) => refused(refusal, now, telling),
+        Stopped::Paused => "the connection is paused".to_owned(),
+        Stopped::Unaskable(why) => format!("the request {why}"),
+        Stopped::Store(e) => e.to_string(),
+    }
+}
+
+fn refused(refusal: &Refusal, now: &Now, telling: Telling) -> String {
+    match refusal {
+        Refusal::NotUntil { at, limit } => {
             format!("limit \"{limit}\" has nothing left until {}", time_ahead(*at, now, telling))
         }
-        Stopped::Refused(Refusal::Held(hold)) | Stopped::Midway(Refusal::Held(hold)) => {
+        Refusal::Held(hold) => {
             let said = hold.said.as_ref().map(|s| format!("; the provider said: {s}")).unwrap_or_default();
             let held = hold.scope.endpoint().map_or_else(|| "the credential".to_owned(), |e| e.to_string());
             format!("{held} is held until {}{said}", time_ahead(hold.until, now, telling))
         }
-        Stopped::Refused(Refusal::Probing { .. }) | Stopped::Midway(Refusal::Probing { .. }) => {
+        Refusal::Probing { .. } => {
             "the hold has just ended, and one request is finding out whether the provider agrees".to_owned()
         }
-        Stopped::Refused(Refusal::NeverFits { limit }) | Stopped::Midway(Refusal::NeverFits { limit }) => {
-            format!("limit \"{limit}\" can never fund it")
-        }
-        Stopped::Paused => "the connection is paused".to_owned(),
-        Stopped::Unaskable(why) => format!("the request {why}"),
-        Stopped::Store(e) => e.to_string(),
+        Refusal::NeverFits { limit } => format!("limit \"{limit}\" can never fund it"),
     }
 }
 

@@ -91,7 +91,8 @@ pub fn consequences(
     after
 }
 
-fn settlement(reply: &Reply) -> Settlement {
+/// Law 1: given back only where nothing can have reached the provider.
+pub(super) fn settlement(reply: &Reply) -> Settlement {
     match reply.result {
         Err(Failure::Connect | Failure::NotSent) => Settlement::Voided,
         _ => Settlement::Posted,

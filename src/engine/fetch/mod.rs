@@ -54,6 +54,14 @@ impl From<StoreError> for Stopped {
 }
 
 impl Stopped {
+    /// What the budget said, whether or not something had been sent by then.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Stopped::Refused(refusal) | Stopped::Midway(refusal) => Some(refusal),
+            Stopped::Paused | Stopped::Unaskable(_) | Stopped::Store(_) => None,
+        }
+    }
+
     /// The same, once something was sent.
     fn midway(self) -> Stopped {
         match self {

@@ -322,18 +322,18 @@ pub async fn interrupted(
 ) -> Result<(), Stopped> {
     let Asked { core, conn, target, before, .. } = asked;
     let now = core.clock.now();
-    let words = match stopped {
-        Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at }) if *at <= now.steady + patience => {
-            return Ok(());
-        }
-        Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })
-        | Stopped::Midway(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit }) => {
+    if let Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at }) = stopped
+        && *at <= now.steady + patience
+    {
+        return Ok(());
+    }
+    let words = match (stopped, stopped.refusal()) {
+        (_, Some(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
             format!("the next page waits for the budget (limit \"{limit}\")")
         }
-        Stopped::Refused(Refusal::Held(_) | Refusal::Probing { .. })
-        | Stopped::Midway(Refusal::Held(_) | Refusal::Probing { .. }) => "the credential is held".to_owned(),
-        Stopped::Paused => "paused".to_owned(),
-        Stopped::Unaskable(_) | Stopped::Store(_) => return Ok(()),
+        (_, Some(Refusal::Held(_) | Refusal::Probing { .. })) => "the credential is held".to_owned(),
+        (Stopped::Paused, _) => "paused".to_owned(),
+        _ => return Ok(()),
     };
     if scan.is_first() || scan.told == Some(scan.trail.pages) {
         return Ok(());

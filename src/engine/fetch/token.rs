@@ -11,7 +11,7 @@ use crate::domain::ids::{Caller, ChargeId, CredentialId};
 use crate::domain::limit::{Kind, Limit, Scope};
 use crate::domain::oauth::{Counted, OAuthSpec, Rotation};
 use crate::domain::outcome::{Outcome, Reach, Verdict, WaitHint};
-use crate::domain::reply::{Failure, Reply};
+use crate::domain::reply::Reply;
 use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
 use crate::engine::core::{Conn, Core};
@@ -218,14 +218,7 @@ fn judged(
             let finding = needed(conn, renewal, sentence);
             (rejected(format!("token endpoint: {code}"), said.clone()), Some(finding), Settlement::Posted)
         }
-        Renewed::Unclear(reply) => (unclear(core, conn, reply), None, settlement(reply)),
-    }
-}
-
-fn settlement(reply: &Reply) -> Settlement {
-    match reply.result {
-        Err(Failure::Connect | Failure::NotSent) => Settlement::Voided,
-        _ => Settlement::Posted,
+        Renewed::Unclear(reply) => (unclear(core, conn, reply), None, learn::settlement(reply)),
     }
 }
 
