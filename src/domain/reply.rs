@@ -1,5 +1,6 @@
 //! What came back from the provider, before anybody judged it.
 
+use super::charge::Settlement;
 use super::time::Stamp;
 
 /// A complete answer. Header names are lower case; values that are not text are left out.
@@ -40,4 +41,14 @@ pub struct Reply {
     pub result: Result<Answer, Failure>,
     /// A plain sentence about the failure, without secrets; empty for an answer.
     pub detail: String,
+}
+
+impl Reply {
+    /// What the charge of this request counts: given back only where nothing can have reached the provider (law 1).
+    pub fn settlement(&self) -> Settlement {
+        match self.result {
+            Err(Failure::Connect | Failure::NotSent) => Settlement::Voided,
+            _ => Settlement::Posted,
+        }
+    }
 }

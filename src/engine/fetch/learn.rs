@@ -64,7 +64,7 @@ pub fn consequences(
     core.count(&conn.spec.key, exchanged.caller, verdict.outcome);
     let resolution = Resolution {
         at: reply.arrived_at,
-        settlement: settlement(reply),
+        settlement: reply.settlement(),
         outcome: verdict.outcome,
         status,
         rule: verdict.rule.clone(),
@@ -89,14 +89,6 @@ pub fn consequences(
     };
     lessons::take(core, conn, exchanged, reply, &now, &mut after);
     after
-}
-
-/// Law 1: given back only where nothing can have reached the provider.
-pub(super) fn settlement(reply: &Reply) -> Settlement {
-    match reply.result {
-        Err(Failure::Connect | Failure::NotSent) => Settlement::Voided,
-        _ => Settlement::Posted,
-    }
 }
 
 /// A 304 is given back only where the provider's documents say that it is not counted (law 1): nothing else about an answer

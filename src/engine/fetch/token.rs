@@ -218,7 +218,7 @@ fn judged(
             let finding = needed(conn, renewal, sentence);
             (rejected(format!("token endpoint: {code}"), said.clone()), Some(finding), Settlement::Posted)
         }
-        Renewed::Unclear(reply) => (unclear(core, conn, reply), None, learn::settlement(reply)),
+        Renewed::Unclear(reply) => (unclear(core, conn, reply), None, reply.settlement()),
     }
 }
 
