@@ -13,7 +13,7 @@
 //! web/         pages, JSON API, events, metrics; the only room that knows axum and askama
 //! engine/      the shell: the one fetch path, poller, jobs, events; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
-//! upstream/    the door: send(Permit, Request) -> Reply; the only room that knows reqwest and the secrets
+//! upstream/    the door: send(Permit, Request) -> Reply, renew(Permit) -> Renewal; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
 //! rules/       pure decisions: budget, schedule, breaker, classify, ending, extract, paging, reconcile, freshness, plan, trial

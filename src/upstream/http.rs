@@ -96,16 +96,11 @@ impl HttpDoor {
 
     /// Everything that `send` does, without the permit: nothing is written after `send_by`, and it ends by `deadline`.
     pub(super) async fn send_within(&self, send_by: Steady, deadline: Steady, request: Request) -> Reply {
-        let result = self.exchange(send_by, deadline, &request).await;
-        let arrived_at = self.clock.now().stamp();
-        match result {
-            Ok(answer) => Reply { arrived_at, result: Ok(answer), detail: String::new() },
-            Err((failure, words)) => {
-                let detail = self.redactor.text(&words).into_owned();
-                tracing::debug!(connection = %request.connection, ?failure, "{detail}");
-                Reply { arrived_at, result: Err(failure), detail }
-            }
+        let reply = self.replied(self.exchange(send_by, deadline, &request).await);
+        if let Err(failure) = reply.result {
+            tracing::debug!(connection = %request.connection, ?failure, "{}", reply.detail);
         }
+        reply
     }
 
     async fn exchange(&self, send_by: Steady, deadline: Steady, request: &Request) -> Result<Answer, Fault> {
@@ -148,9 +143,10 @@ impl HttpDoor {
     fn prepare_renewal(
         &self,
         route: &Route,
+        vault: &Vault,
         credential: CredentialId,
     ) -> Option<Result<(Client, reqwest::Request), Fault>> {
-        let (form, basic) = self.vault.as_ref()?.asking(credential)?;
+        let (form, basic) = vault.asking(credential)?;
         let client = match self.client_for(&route.address()) {
             Ok(client) => client.clone(),
             Err(fault) => return Some(Err(fault)),
@@ -170,25 +166,29 @@ impl HttpDoor {
 
     async fn renew_within(&self, send_by: Steady, deadline: Steady, credential: CredentialId) -> Renewal {
         let asked_at = self.clock.now().stamp();
-        let result = match self.token_routes.get(&credential) {
-            Some(route) => match self.prepare_renewal(route, credential) {
-                Some(Ok(prepared)) => self.exchange_over(send_by, deadline, route, prepared).await,
+        let nothing = |what: &str| Err((Failure::NotSent, format!("There is no {what}.")));
+        let result = match (self.token_routes.get(&credential), &self.vault) {
+            (Some(route), Some(vault)) => match self.prepare_renewal(route, vault, credential) {
+                Some(Ok(prepared)) => match self.exchange_over(send_by, deadline, route, prepared).await {
+                    Ok(answer) => return vault.take(credential, asked_at, self.clock.now().stamp(), answer),
+                    Err(fault) => Err(fault),
+                },
                 Some(Err(fault)) => Err(fault),
-                None => Err((Failure::NotSent, "There is no refresh token.".to_owned())),
+                None => nothing("refresh token"),
             },
-            None => Err((Failure::NotSent, "There is no token endpoint.".to_owned())),
+            _ => nothing("token endpoint"),
         };
+        let reply = self.replied(result);
+        Renewal { arrived_at: reply.arrived_at, status: None, result: Renewed::Unclear(reply) }
+    }
+
+    /// What came of an exchange, now that it is over. Words about a failure lose their secrets here.
+    fn replied(&self, result: Result<Answer, Fault>) -> Reply {
         let arrived_at = self.clock.now().stamp();
-        match (result, &self.vault) {
-            (Ok(answer), Some(vault)) => vault.take(credential, asked_at, arrived_at, answer),
-            (Ok(answer), None) => {
-                let reply = Reply { arrived_at, result: Ok(self.clean(answer)), detail: String::new() };
-                Renewal { arrived_at, status: None, result: Renewed::Unclear(reply) }
-            }
-            (Err((failure, words)), _) => {
-                let detail = self.redactor.text(&words).into_owned();
-                let reply = Reply { arrived_at, result: Err(failure), detail };
-                Renewal { arrived_at, status: None, result: Renewed::Unclear(reply) }
+        match result {
+            Ok(answer) => Reply { arrived_at, result: Ok(answer), detail: String::new() },
+            Err((failure, words)) => {
+                Reply { arrived_at, result: Err(failure), detail: self.redactor.text(&words).into_owned() }
             }
         }
     }

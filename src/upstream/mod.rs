@@ -1,5 +1,5 @@
 //! The real door: reqwest with rustls.
-//! The only room that knows reqwest: `send(Permit, Request) -> Reply`. One request, one permit; follows nothing by itself.
+//! The only room that knows reqwest: `send(Permit, Request) -> Reply`, `renew(Permit) -> Renewal`. One request, one permit; follows nothing by itself.
 
 pub mod boundary;
 mod coding;

@@ -1,4 +1,5 @@
-//! Permit and reply: the only calls of `admit` and `send`. Follows redirects on the provider's own host, each hop with a permit
+//! Permit and reply: the only calls of `admit` and `send`; the one other thing that a permit pays for, new tokens, is asked by
+//! `token`. Follows redirects on the provider's own host, each hop with a permit
 //! of its own.
 
 use super::{Stopped, With, token};

@@ -35,8 +35,6 @@ pub struct Standing {
     pub valid: bool,
     /// Of the stored secret that it came with.
     pub version: u64,
-    /// A new token waits to be stored.
-    pub pending: bool,
     /// The operator gave another refresh token, or what was stored cannot be opened: old refusals mean nothing.
     pub anew: bool,
     /// What was stored cannot be opened: the key file is another one.
@@ -171,7 +169,6 @@ impl Vault {
         Standing {
             valid: grant.held.access.is_some() && in_time,
             version: grant.version,
-            pending: grant.pending.is_some(),
             anew: grant.anew,
             key_lost: grant.key_lost,
         }
