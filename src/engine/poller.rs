@@ -119,7 +119,7 @@ fn probe(core: &Core, conn: &Conn, waiting: &[usize]) -> Option<usize> {
     let now = core.clock.now();
     let holds = core.store.holds(conn.credential);
     let hold = holds.iter().find(|h| h.scope == HoldScope::Credential && h.is_unproven(now.steady))?;
-    let costs: Vec<u32> = conn.targets.iter().map(|t| t.spec.cost).collect();
+    let costs: Vec<u32> = conn.targets.iter().map(|t| t.cost()).collect();
     back::probe(&costs, waiting, hold)
 }
 

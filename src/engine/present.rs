@@ -101,7 +101,7 @@ impl Snapshot {
 fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: Span, now: &Now) -> Option<Steady> {
     let target = conn.targets.first()?;
     let due = now.steady.max(state.next_poll_at.map(|at| at.steady).unwrap_or_default());
-    let ask = conn.ask(Caller::Poller, target.spec.endpoint(), target.spec.cost);
+    let ask = conn.ask(Caller::Poller, target.spec.endpoint(), target.cost());
     match core.store.would_admit(conn.credential, now, &ask) {
         Err(Refusal::NotUntil { at, .. }) if at > due + interval => Some(at),
         Err(Refusal::NeverFits { .. }) => Some(Steady::MAX),
@@ -267,8 +267,8 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
         attempted_at: state.attempted_at.map(|a| s.at(a)),
         item_count: state.item_count,
         generation: state.generation,
-        scan: target.pager.as_ref().and(state.scan.as_ref()).map(|scan| scan_view(&s, scan)),
-        refresh: RefreshCost { requests: u64::from(target.pages.get()), units_each: u64::from(target.spec.cost) },
+        scan: target.pager.as_ref().and(state.scan.as_ref()).map(|scan| scan_view(s, scan)),
+        refresh: RefreshCost { requests: u64::from(target.pages.get()), units_each: u64::from(target.cost()) },
         etag: etag(&state, &shown, word),
         items: shown,
         reason,
