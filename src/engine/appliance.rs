@@ -1,8 +1,9 @@
 //! The appliance as its readers see it: every surface goes through here. What operators do is in `operate`.
 
 use super::core::{Conn, Core, Target};
+use super::present::Snapshot;
 use super::view::*;
-use super::{present, spending, words};
+use super::{items, present, spending, words};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
@@ -105,14 +106,28 @@ impl Appliance {
     /// Without items.
     pub fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         let conn = self.conn(key)?;
-        conn.targets.iter().map(|t| Ok(present::target(&self.core, conn, t, &[])?)).collect()
+        let snapshot = Snapshot::take(&self.core, conn)?;
+        conn.targets.iter().map(|t| Ok(present::target(&self.core, conn, &snapshot, t, &[])?)).collect()
+    }
+
+    /// The present items of those targets of a connection that have at most `few`. A target that cannot be read has none here: its own
+    /// page says why.
+    pub fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
+        let (conn, now) = (self.conn(key)?, self.now());
+        let of = |target: &Arc<Target>| {
+            let state = self.core.store.target(&target.key)?.unwrap_or_default();
+            let items = if state.item_count <= few { self.core.store.items(&target.key)? } else { Vec::new() };
+            let present = items.iter().filter(|i| i.removed.is_none());
+            Ok(present.map(|i| items::item(&now, &target.spec, &state, i)).collect())
+        };
+        Ok(conn.targets.iter().flat_map(|t| of(t).unwrap_or_else(|_: StoreError| Vec::new())).collect())
     }
 
     /// With items.
     pub fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
         let (conn, target) = self.target_of(key)?;
         let items = self.core.store.items(&target.key)?;
-        Ok(present::target(&self.core, conn, target, &items)?)
+        Ok(present::target(&self.core, conn, &Snapshot::take(&self.core, conn)?, target, &items)?)
     }
 
     /// Entries with seq > after, oldest first; with `after = None` the newest `limit`, oldest first.

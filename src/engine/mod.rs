@@ -158,12 +158,14 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
         let credential = credential_of(parts, &spec.key)?;
         let (limits, budget_targets) = budgets.get(&credential).cloned().unwrap_or_default();
         let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
+        let prices = prices(&parts.store, spec)?;
+        let own = |t| target(spec, t, &budget_targets, &prices);
         let mut conn = Conn {
             credential,
             classifier: Classifier::compile(&spec.rules, &spec.waits)
                 .map_err(|e| e.join("; "))?
                 .salvaging(spec.reading.salvage),
-            targets: spec.targets.iter().map(|t| target(parts, spec, t, &budget_targets)).collect::<Result<_, _>>()?,
+            targets: spec.targets.iter().map(own).collect::<Result<_, _>>()?,
             in_use: budget_targets.iter().map(|t| t.spec.endpoint()).collect(),
             installation: parts.opening.installation,
             budget_targets,
@@ -184,13 +186,14 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
 }
 
 fn target(
-    parts: &Parts,
     spec: &ConnectionSpec,
     target: &TargetSpec,
     sharers: &[Sharer],
+    prices: &[Charge],
 ) -> Result<Arc<Target>, String> {
     let cost_from = target.send.cost_from.as_deref().map(CostFrom::parse).transpose()?;
-    let learned_cost = cost_from.as_ref().map_or(Ok(0), |_| dearest(&parts.store, spec, target))?;
+    let own = prices.iter().filter(|c| cost_from.is_some() && c.target.as_ref() == Some(&target.name));
+    let learned_cost = own.map(|c| c.cost).max().unwrap_or(0);
     let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
     let shared = sharers.iter().find(|s| s.key == key).map(|s| s.pages.clone());
     Ok(Arc::new(Target {
@@ -205,10 +208,12 @@ fn target(
     }))
 }
 
-/// The most that the target's requests cost lately: a restart forgets no price.
-fn dearest(store: &Store, spec: &ConnectionSpec, target: &TargetSpec) -> Result<u32, String> {
-    let newest = store.charges(&spec.key, None, PRICES).map_err(|e| e.to_string())?;
-    Ok(newest.iter().filter(|c| c.target.as_ref() == Some(&target.name)).map(|c| c.cost).max().unwrap_or(0))
+/// The newest charges, where a target of the connection learns from the provider what a request costs.
+fn prices(store: &Store, spec: &ConnectionSpec) -> Result<Vec<Charge>, String> {
+    match spec.targets.iter().any(|t| t.send.cost_from.is_some()) {
+        true => store.charges(&spec.key, None, PRICES).map_err(|e| e.to_string()),
+        false => Ok(Vec::new()),
+    }
 }
 
 fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, String> {

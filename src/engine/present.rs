@@ -8,8 +8,7 @@ use super::view::*;
 use super::words::{self, Said, Standing};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope};
 use crate::domain::event::Event;
-use crate::domain::finding::{Wanted, Which};
-use crate::domain::ids::{Caller, ConnectionKey, Endpoint};
+use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::page::Scan;
@@ -151,7 +150,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         },
         forecast: ForecastView { requests_per_day: plan.requests_per_day, ceiling_targets: plan.ceiling_targets },
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
-        findings: open_findings(core, conn)?,
+        findings: core.store.open_findings(&conn.spec.key, MOST_OPEN)?.into_iter().map(FindingView::from).collect(),
         targets: conn.targets.iter().map(|t| t.key.target.to_string()).collect(),
         commands: conn.spec.commands.iter().map(command).collect(),
     })
@@ -160,12 +159,6 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
 /// For the order of the words where one speaks for all. Asked and never answered is worse than an answer that is due to be renewed.
 fn gravity(word: State) -> (State, bool) {
     if word == State::Never { (State::Ageing, false) } else { (word, true) }
-}
-
-fn open_findings(core: &Core, conn: &Conn) -> Result<Vec<FindingView>, StoreError> {
-    let ConnectionKey { organization, connection } = conn.spec.key.clone();
-    let wanted = Wanted { organization: Some(organization), connection: Some(connection), which: Which::Open };
-    Ok(core.store.findings(&wanted, None, MOST_OPEN)?.into_iter().map(FindingView::from).collect())
 }
 
 fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {
@@ -233,8 +226,13 @@ fn budget(s: &Snapshot, usage: &Usage) -> BudgetView {
 }
 
 /// A target with the items that the caller read in the same breath; empty in lists.
-pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Result<TargetView, StoreError> {
-    let s = Snapshot::take(core, conn)?;
+pub fn target(
+    core: &Core,
+    conn: &Conn,
+    s: &Snapshot,
+    target: &Target,
+    items: &[Item],
+) -> Result<TargetView, StoreError> {
     let state = core.store.target(&target.key)?.unwrap_or_default();
     let facts = s.facts(conn, Some((target, &state)));
     let word = freshness::state(&facts);
@@ -243,7 +241,7 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
     // An age that may be greater than shown is not fresh.
     let fresh = fresh && !facts.clock_untrusted;
     let fresh = fresh && facts.expires_after.is_none_or(|bound| age.is_some_and(|age| age <= bound));
-    let standing = standing(conn, &s, word, Some(target));
+    let standing = standing(conn, s, word, Some(target));
     let reason = |said| words::target_reason(&state, &standing, &s.now, said);
     let (reason, quoting) = (reason(Said::Beside), reason(Said::Quoted));
     let dated = target.spec.observed_at.as_ref();
@@ -262,7 +260,7 @@ pub fn target(core: &Core, conn: &Conn, target: &Target, items: &[Item]) -> Resu
         reading_age_seconds: facts.reading_age.map(Span::as_secs),
         fresh,
         fresh_for_seconds: Seconds(facts.fresh_for),
-        stale: stale(&s, target, &state, &facts, &reason).filter(|_| !fresh),
+        stale: stale(s, target, &state, &facts, &reason).filter(|_| !fresh),
         changed_at: state.changed_at.map(|a| s.at(a)),
         attempted_at: state.attempted_at.map(|a| s.at(a)),
         item_count: state.item_count,

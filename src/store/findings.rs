@@ -2,7 +2,7 @@
 //! writer and of the facade; what is worth a finding is decided elsewhere.
 
 use super::core::Core;
-use super::read::{Order, Snapshot, numbered};
+use super::read::{Order, Snapshot, below, numbered};
 use super::rows::{Row, Value};
 use super::tables::{self, Table};
 use super::work::written;
@@ -10,7 +10,7 @@ use super::write::Writing;
 use super::{Store, StoreError, records, sentences};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::{Finding, FindingChange, Matter, Seen, Wanted};
-use crate::domain::ids::FindingId;
+use crate::domain::ids::{ConnectionKey, FindingId};
 use crate::domain::time::Stamp;
 use std::ops::{Bound, ControlFlow};
 
@@ -24,6 +24,30 @@ impl Store {
     ) -> Result<Vec<Finding>, StoreError> {
         self.core().read(|s| findings(s, wanted, after, limit))
     }
+
+    /// The newest `limit` that are open of a connection and its targets, oldest first.
+    pub fn open_findings(&self, connection: &ConnectionKey, limit: usize) -> Result<Vec<Finding>, StoreError> {
+        self.core().read(|s| open_findings(s, connection, limit))
+    }
+}
+
+/// By the index of open matters, which begins with the connection.
+fn open_findings(
+    snapshot: &Snapshot<'_>,
+    connection: &ConnectionKey,
+    limit: usize,
+) -> Result<Vec<Finding>, StoreError> {
+    let prefix = tables::connection_prefix(connection);
+    let end = tables::after_prefix(&prefix);
+    let mut ids = Vec::new();
+    snapshot.visit(Table::OpenFindings, below(&prefix, end.as_deref()), Order::Forth, |_, value| {
+        ids.push(numbered(value)?);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    ids.sort_unstable();
+    let newest = ids.into_iter().rev().take(limit).rev();
+    let of = |id: u64| snapshot.get(Table::Findings, &tables::number(id), |bytes| records::finding_of(id, bytes));
+    newest.filter_map(|id| of(id).transpose()).collect()
 }
 
 fn findings(

@@ -27,6 +27,7 @@ pub trait Shelf: Send + Sync + 'static {
     fn connections(&self) -> Result<Vec<ConnectionView>, Denied>;
     fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied>;
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied>;
+    fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied>;
     fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied>;
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
@@ -72,6 +73,9 @@ impl Shelf for Appliance {
     }
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         Appliance::targets(self, key)
+    }
+    fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
+        Appliance::items(self, key, few)
     }
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
         Appliance::target(self, key)

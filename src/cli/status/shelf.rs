@@ -6,7 +6,6 @@ use crate::cli::ending::Failure;
 use crate::cli::offline::Offline;
 use crate::cli::pages::Pages;
 use crate::config::Settings;
-use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::{ConnectionKey, TargetKey};
 use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
 use crate::domain::state::State;
@@ -55,9 +54,7 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
 
 /// The open ones, in the shape of the API.
 fn findings(file: &Offline, key: &ConnectionKey) -> Result<Vec<FindingView>, Failure> {
-    let ConnectionKey { organization, connection } = key.clone();
-    let wanted = Wanted { organization: Some(organization), connection: Some(connection), which: Which::Open };
-    let open = file.store.findings(&wanted, None, MOST_OPEN).map_err(Failure::failed)?;
+    let open = file.store.open_findings(key, MOST_OPEN).map_err(Failure::failed)?;
     Ok(open.into_iter().map(FindingView::from).collect())
 }
 

@@ -2,9 +2,9 @@
 
 use super::show::{self, Age, Chip, Face, Left, Moment};
 use super::{Frame, Visit, html, segment, suffix};
-use crate::domain::ids::{Organization, TargetKey, TargetName};
+use crate::domain::ids::Organization;
 use crate::domain::state::State as Word;
-use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, TargetView};
+use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
 use askama::Template;
@@ -187,14 +187,7 @@ fn card(face: &Face, visit: &Visit, connection: &ConnectionView, items: &[ItemVi
 /// What is on the shelf of a connection. A target that cannot be read, or that is too long to look through for a few lines, is left
 /// to its own page.
 fn items(web: &WebState, visit: &Visit, connection: &ConnectionView) -> Vec<ItemView> {
-    let key = visit.connection(&connection.name);
-    let targets = web.shelf().targets(&key).unwrap_or_default();
-    let short = targets.into_iter().filter(|t| t.item_count <= LOOKED_THROUGH);
-    let of = |t: TargetView| {
-        let key = TargetKey { connection: key.clone(), target: TargetName(t.name) };
-        web.shelf().target(&key).map(|t| t.items).unwrap_or_default()
-    };
-    short.flat_map(of).filter(|i| i.removed_at.is_none()).collect()
+    web.shelf().items(&visit.connection(&connection.name), LOOKED_THROUGH).unwrap_or_default()
 }
 
 /// What runs first, then what changed last.

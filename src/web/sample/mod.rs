@@ -176,6 +176,11 @@ impl Shelf for Sample {
         let own = self.targets.iter().filter(|t| t.connection == key.connection.0).cloned();
         Ok(own.map(|t| TargetView { items: vec![], ..t }).collect())
     }
+    fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
+        self.connection(key)?;
+        let own = self.targets.iter().filter(|t| t.connection == key.connection.0 && t.item_count <= few);
+        Ok(own.flat_map(|t| t.items.clone()).filter(|i| i.removed_at.is_none()).collect())
+    }
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
         self.connection(&key.connection)?;
         let is = |t: &&TargetView| t.name == key.target.0 && t.connection == key.connection.connection.0;
