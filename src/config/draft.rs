@@ -258,12 +258,9 @@ pub(super) fn read_source(table: &Section<'_>, folder: &Path, p: &mut Problems) 
 }
 
 fn read_carrier(table: &Section<'_>, p: &mut Problems) -> Slot<Carrier> {
-    let token = |text: &str| {
-        let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-        match !text.is_empty() && text.bytes().all(fits) {
-            true => Ok(text.to_owned()),
-            false => Err("has characters that HTTP does not allow there".to_owned()),
-        }
+    let token = |text: &str| match words::is_token(text) {
+        true => Ok(text.to_owned()),
+        false => Err("has characters that HTTP does not allow there".to_owned()),
     };
     let scheme = table.parsed("scheme", p, token);
     let header = table.parsed("header", p, token);

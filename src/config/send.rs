@@ -152,8 +152,7 @@ fn read_headers(section: &Section<'_>, asker: Asker, p: &mut Problems) -> Option
 }
 
 fn check_name(name: &str) -> Result<(), String> {
-    let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(fits) {
+    if !words::is_token(name) {
         return Err("is not a header's name".to_owned());
     }
     let lower = name.to_ascii_lowercase();

@@ -8,6 +8,12 @@ use std::net::IpAddr;
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
+/// A token of HTTP (RFC 9110 section 5.6.2): the name of a header, or a scheme.
+pub(super) fn is_token(text: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !text.is_empty() && text.bytes().all(fits)
+}
+
 /// `250ms`, `75s`, `5m`, `48h`, `7d`: the whole text or an error (A17: a unit is never guessed).
 pub(super) fn span(text: &str) -> Result<Span, String> {
     let wrong = || {

@@ -153,6 +153,15 @@ pub struct Limit {
     pub cap: BTreeMap<Caller, u64>,
 }
 
+/// What two connections declare of one credential: the same limit declared twice is one limit, of two that differ both must hold (F1).
+pub fn merge(into: &mut Vec<Limit>, more: &[Limit]) {
+    for limit in more {
+        if !into.contains(limit) {
+            into.push(limit.clone());
+        }
+    }
+}
+
 impl Limit {
     /// The keeps that count in the book of `endpoint`; `None`: of all endpoints together.
     pub fn keeps_on<'a>(&'a self, endpoint: Option<&'a Endpoint>) -> impl Iterator<Item = (Caller, u64)> + 'a {

@@ -26,6 +26,7 @@ use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey};
 use crate::domain::limit::Limit;
+use crate::domain::limit::merge;
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{ConnectionSpec, TargetSpec};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
@@ -223,18 +224,13 @@ fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, Str
 /// The limits of each credential, and everything that is polled with it.
 type Budgets = BTreeMap<CredentialId, (Vec<Limit>, Vec<Sharer>)>;
 
-/// F1: what connections with one credential declare and poll is one budget. The same limit declared twice is one limit;
-/// of two that differ, both must hold.
+/// F1: what connections with one credential declare and poll is one budget.
 fn budgets(parts: &Parts) -> Result<Budgets, String> {
     let mut all = Budgets::new();
     for spec in &parts.connections {
         let Some(credential) = parts.credentials.get(&spec.key) else { continue };
         let (limits, targets) = all.entry(*credential).or_default();
-        for limit in &spec.limits {
-            if !limits.contains(limit) {
-                limits.push(limit.clone());
-            }
-        }
+        merge(limits, &spec.limits);
         for target in &spec.targets {
             let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
             let state = parts.store.target(&key).map_err(|e| e.to_string())?;

@@ -53,9 +53,11 @@ pub fn outgoing(
     when: &When,
     values: &BTreeMap<String, String>,
 ) -> Result<Outgoing, String> {
-    let names = parameters(path, send);
-    if let Some(extra) = values.keys().find(|k| !names.contains(k)) {
-        return Err(format!("has no parameter \"{extra}\"; it takes: {}", names.join(", ")));
+    if !values.is_empty() {
+        let names = parameters(path, send);
+        if let Some(extra) = values.keys().find(|k| !names.contains(k)) {
+            return Err(format!("has no parameter \"{extra}\"; it takes: {}", names.join(", ")));
+        }
     }
     if let Some((name, _)) = values.iter().find(|(_, v)| v.chars().any(char::is_control)) {
         return Err(format!("takes no control character, and the parameter \"{name}\" has one"));

@@ -12,6 +12,7 @@ use crate::domain::time::{Span, Wall};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
+use std::time::UNIX_EPOCH;
 
 /// RFC 3339 in UTC with whole seconds: `2026-11-30T02:56:13Z`.
 pub fn rfc3339(wall: Wall) -> String {
@@ -21,9 +22,10 @@ pub fn rfc3339(wall: Wall) -> String {
     }
 }
 
-/// Whether the bundled zone data knows the name (`Europe/Berlin`).
-pub fn knows_zone(name: &str) -> bool {
-    TimeZone::get(name).is_ok()
+/// An HTTP-date in any of its three forms (RFC 9110 section 5.6.7), not before 1970.
+pub fn http_date(text: &str) -> Option<Wall> {
+    let since = httpdate::parse_http_date(text.trim()).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok().map(Wall)
 }
 
 /// When one period ends and the next begins: somewhere from `earliest` to `latest`, both included.

@@ -3,7 +3,7 @@
 
 use crate::domain::reply::Answer;
 use crate::domain::time::Wall;
-use std::time::UNIX_EPOCH;
+use crate::rules::calendar::http_date;
 
 /// The announced end of what was asked. At least one of the two is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,14 @@ pub fn announced(answer: &Answer) -> Option<Ending> {
     (deprecated.is_some() || sunset.is_some()).then_some(Ending { deprecated, sunset })
 }
 
+/// The moment of an answer by the clock of who wrote it; `now_wall` where it has no `Date` of its own.
+pub fn clock_of(answer: &Answer, now_wall: Wall) -> Wall {
+    answer.header("date").and_then(http_date).unwrap_or(now_wall)
+}
+
 /// Whether the sunset is past, by the clock of who wrote the answer; `now_wall` where it has no `Date` of its own.
 pub fn has_set(answer: &Answer, now_wall: Wall) -> bool {
-    let now = answer.header("date").and_then(http_date).unwrap_or(now_wall);
+    let now = clock_of(answer, now_wall);
     announced(answer).and_then(|ending| ending.sunset).is_some_and(|sunset| sunset < now)
 }
 
@@ -32,11 +37,6 @@ fn date(text: &str) -> Option<Wall> {
     let seconds: i64 = seconds.split(';').next()?.trim_end().parse().ok()?;
     // Within the calendar, so that it can be told.
     jiff::Timestamp::from_second(seconds).ok().map(|at| Wall(at.as_millisecond()))
-}
-
-fn http_date(text: &str) -> Option<Wall> {
-    let since = httpdate::parse_http_date(text.trim()).ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok().map(Wall)
 }
 
 #[cfg(test)]

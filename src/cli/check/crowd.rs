@@ -5,6 +5,7 @@ use super::{Credentials, Line, every, name};
 use crate::cli::pages::Pages;
 use crate::domain::ids::CredentialId;
 use crate::domain::limit::Limit;
+use crate::domain::limit::merge;
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::time::Span;
 use crate::rules::plan::{self, Demand, Plan, plan};
@@ -56,14 +57,9 @@ pub(super) fn groups<'a>(connections: &'a [ConnectionSpec], known: &Credentials)
     groups.into_iter().map(|(_, members)| members).collect()
 }
 
-/// The same limit declared twice is one limit; of two that differ, both must hold.
 fn limits_of(group: &[&ConnectionSpec]) -> Vec<Limit> {
-    let mut limits: Vec<Limit> = Vec::new();
-    for limit in group.iter().flat_map(|spec| &spec.limits) {
-        if !limits.contains(limit) {
-            limits.push(limit.clone());
-        }
-    }
+    let mut limits = Vec::new();
+    group.iter().for_each(|spec| merge(&mut limits, &spec.limits));
     limits
 }
 

@@ -11,6 +11,7 @@
 
 use super::book::Posting;
 use super::slots::Units;
+use super::window::just_after_minus;
 use crate::domain::ids::Caller;
 use crate::domain::time::{Span, Steady};
 
@@ -127,7 +128,7 @@ impl Anchors {
     /// What is possible once `entry` was sent, after what was possible before it.
     fn after(&self, before: Option<Possible>, entry: &Entry) -> Possible {
         let Some(before) = before else {
-            let earliest = Steady((entry.reserved.0 + 1).saturating_sub(self.span.0));
+            let earliest = just_after_minus(entry.reserved, self.span);
             let stretches = vec![Stretch { earliest, latest: entry.arrived }];
             return Possible { stretches, closed: entry.seen == Seen::Perhaps };
         };

@@ -5,6 +5,7 @@ use super::book::{Book, Posting};
 use super::share::{Own, Share};
 use super::slots::Units;
 use super::window::Window;
+use super::window::just_after_minus;
 use super::{Refusal, Request, Reserved, Usage};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Ask, Hold, HoldChange, HoldScope};
@@ -177,7 +178,7 @@ impl Counter {
         let counting = book.map(|b| b.live(in_force, now)).unwrap_or_default();
         let shown = match (in_force, book) {
             // A paced limit forgets at once; people want to see what went out over the window it is declared for.
-            (Window::Pace { window, .. }, Some(b)) => b.since(Steady((now.steady.0 + 1).saturating_sub(window.0))),
+            (Window::Pace { window, .. }, Some(b)) => b.since(just_after_minus(now.steady, *window)),
             _ => counting,
         };
         let taken = self.shares.get(key).and_then(|share| share.taken(now));

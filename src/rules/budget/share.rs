@@ -2,6 +2,7 @@
 //! take away; decided by `rules::learn`.
 
 use super::book::Book;
+use super::window::just_after_minus;
 use super::window::{SKEW, Window};
 use crate::domain::limit::Limit;
 use crate::domain::quota::{Foreign, Learned};
@@ -64,10 +65,7 @@ impl Own {
                 let possible = book.live(window, &then).total();
                 return Some(Own { certain: possible.min(book.live(window, now).total()), possible });
             }
-            Window::Pace { window, .. } => {
-                let back = |at: Steady| Steady((at.0 + 1).saturating_sub(window.0));
-                (back(asked), back(now.steady))
-            }
+            Window::Pace { window, .. } => (just_after_minus(asked, *window), just_after_minus(now.steady, *window)),
             Window::Periods { .. } if window.turns_between(asked, now.steady, now) => return None,
             // What arrived just after the turn was counted after it or before.
             Window::Periods { .. } => (window.cut(&then), window.cut(now) + SKEW + SKEW),

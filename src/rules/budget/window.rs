@@ -137,7 +137,7 @@ impl Window {
 }
 
 /// `arrived + span > now` is `arrived >= now - span + 1`.
-fn just_after_minus(now: Steady, span: Span) -> Steady {
+pub(super) fn just_after_minus(now: Steady, span: Span) -> Steady {
     match now.0.checked_sub(span.0) {
         Some(edge) => Steady(edge + 1),
         None => Steady(0),

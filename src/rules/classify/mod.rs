@@ -19,6 +19,7 @@ use crate::rules::json::{self, Flaw};
 use recipe::Rule;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use waits::Waits;
 use words::Words;
 
@@ -68,6 +69,8 @@ struct Reading<'a> {
     json: Option<Value>,
     /// Why there is no JSON.
     flaw: Flaw,
+    /// What a person would read of a body that is not JSON, once somebody asked for it.
+    plain: OnceCell<String>,
 }
 
 impl<'a> Reading<'a> {
@@ -77,7 +80,16 @@ impl<'a> Reading<'a> {
         let utf8 = matches!(text, Cow::Borrowed(_));
         let parsed = if utf8 { json::parse(&text, salvage) } else { Err(Flaw::NotJson) };
         let flaw = parsed.as_ref().err().cloned().unwrap_or(Flaw::NotJson);
-        Reading { answer, text, utf8, json: parsed.ok(), flaw }
+        Reading { answer, text, utf8, json: parsed.ok(), flaw, plain: OnceCell::new() }
+    }
+
+    fn plain(&self) -> &str {
+        self.plain.get_or_init(|| Words::known().plain(&self.text))
+    }
+
+    /// The texts in which an answer may speak: those of its JSON, or the body as a person reads it.
+    fn passages(&self) -> Vec<&str> {
+        self.json.as_ref().map_or_else(|| vec![self.plain()], |body| said::texts(body, 32))
     }
 }
 
@@ -201,7 +213,7 @@ impl Classifier {
             if reading.text.trim().is_empty() {
                 return unexpected("with an empty body");
             }
-            if Words::known().surely_limit(&Words::known().plain(&reading.text)) {
+            if Words::known().surely_limit(reading.plain()) {
                 return limited("with a sentence about a limit instead of JSON");
             }
             return unexpected(&reading.flaw.to_string());
@@ -222,17 +234,14 @@ impl Classifier {
     }
 
     fn body_reads_like(&self, reading: &Reading<'_>, about: fn(&Words, &str) -> bool) -> bool {
-        match &reading.json {
-            Some(body) => said::texts(body, 32).into_iter().any(|text| about(Words::known(), text)),
-            None => about(Words::known(), &Words::known().plain(&reading.text)),
-        }
+        reading.passages().into_iter().any(|text| about(Words::known(), text))
     }
 
     /// The provider's words: of the text that speaks of a limit if there is one, else of the message, else of the body.
     fn said(&self, reading: &Reading<'_>) -> Option<String> {
-        let Some(body) = &reading.json else { return said::clean(&Words::known().plain(&reading.text)) };
+        let Some(body) = &reading.json else { return said::clean(reading.plain()) };
         let message = said::message(body).filter(|m| m.contains(' '));
-        let about_a_limit = || said::texts(body, 32).into_iter().find(|text| Words::known().surely_limit(text));
+        let about_a_limit = || reading.passages().into_iter().find(|text| Words::known().surely_limit(text));
         let spoken = message.or_else(about_a_limit).or_else(|| said::message(body));
         spoken.and_then(said::clean).or_else(|| said::clean(&reading.text))
     }

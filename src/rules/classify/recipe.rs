@@ -22,12 +22,6 @@ impl Rule {
     pub(super) fn compile(spec: &RuleSpec) -> Result<Rule, Vec<String>> {
         let mut errors = Vec::new();
         let mut wrong = |key: &str, why: String| errors.push(format!("rule `{}`: {key}: {why}", spec.name));
-        let regex = |pattern: &str| {
-            RegexBuilder::new(pattern)
-                .case_insensitive(true)
-                .build()
-                .map_err(|e| format!("`{pattern}` is not a regular expression: {}", last_line(&e)))
-        };
         let header = spec.header.as_ref().and_then(|(name, pattern)| {
             let value = regex(pattern).map_err(|why| wrong("header", why)).ok()?;
             Some((name.to_ascii_lowercase(), value))
@@ -89,7 +83,10 @@ fn outcome(outcome: Option<Outcome>) -> Result<Outcome, String> {
     }
 }
 
-/// The last line of a regular expression's error says what is wrong; the lines before draw a picture of it.
-fn last_line(error: &regex::Error) -> String {
-    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+/// A recipe's pattern, whatever the case. The last line of its error says what is wrong; the lines before draw a picture of it.
+pub(super) fn regex(pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(pattern).case_insensitive(true).build().map_err(|error| {
+        let why = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        format!("`{pattern}` is not a regular expression: {why}")
+    })
 }

@@ -5,6 +5,7 @@
 use crate::domain::quota::Claim;
 use crate::domain::reply::Answer;
 use crate::domain::time::{Span, Wall};
+use crate::rules::calendar::http_date;
 use std::collections::BTreeMap;
 
 /// Most figures that one header may list, and most claims that one answer may make.
@@ -50,14 +51,8 @@ pub(super) fn down(n: f64) -> u64 {
 pub(super) fn reset(text: &str, now_wall: Wall) -> Option<Span> {
     let ahead = |at: Wall| Some(at.since(now_wall)).filter(|s| *s > Span::ZERO && s.as_secs() < 100_000_000);
     let Some(n) = decimal(text) else {
-        let instant = text.trim().parse::<jiff::Timestamp>().ok().map(|t| t.as_millisecond());
-        let date = || {
-            i64::try_from(
-                httpdate::parse_http_date(text.trim()).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis(),
-            )
-            .ok()
-        };
-        return ahead(Wall(instant.or_else(date)?));
+        let instant = text.trim().parse::<jiff::Timestamp>().ok().map(|t| Wall(t.as_millisecond()));
+        return ahead(instant.or_else(|| http_date(text))?);
     };
     match n {
         n if n < 1e8 => Some(Span((n * 1e3).ceil() as u64)),
@@ -112,11 +107,9 @@ impl Item<'_> {
     }
 }
 
-fn items(value: &str) -> Vec<Item<'_>> {
-    let item = |text: &str| -> Option<(usize, usize)> { Some((text.find(';')?, text.len())) };
-    let read = |text| {
-        let (end, _) = item(text)?;
-        let (name, rest) = text.split_at_checked(end)?;
+fn items<'v>(value: &'v str) -> Vec<Item<'v>> {
+    let read = |text: &'v str| {
+        let (name, rest) = text.split_once(';')?;
         let parameters = rest.split(';').filter_map(|p| p.trim().split_once('=')).map(|(k, v)| (k.trim(), v.trim()));
         Some(Item { name: name.trim().trim_matches('"'), parameters: parameters.collect() })
     };

@@ -3,9 +3,9 @@
 
 use crate::domain::time::{Span, Wall};
 use crate::domain::wait::WaitForm;
+use crate::rules::calendar::http_date;
 use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::tz::TimeZone;
-use std::time::UNIX_EPOCH;
 
 /// From here on a number of seconds is no wait: it is an epoch, or nonsense (`VENDORS` section 3).
 const ABSURD_S: f64 = 1e8;
@@ -97,12 +97,6 @@ pub(super) fn until(text: &str, now: Wall) -> Option<Span> {
 fn ahead(at: Wall, now: Wall) -> Option<Span> {
     let wait = at.since(now);
     (wait > Span::ZERO && (wait.as_secs() as f64) < ABSURD_S).then_some(wait)
-}
-
-pub(super) fn http_date(text: &str) -> Option<Wall> {
-    let at = httpdate::parse_http_date(text.trim()).ok()?;
-    let since = at.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok().map(Wall)
 }
 
 /// An instant in the spellings of section 3: RFC 3339 with or without seconds, an RFC 1123 date (also with `+0000` or `Z`), the

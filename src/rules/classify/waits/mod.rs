@@ -10,12 +10,12 @@ mod headers;
 mod prose;
 mod source;
 
-use super::words::Words;
-use super::{Reading, said};
+use super::Reading;
 use crate::domain::outcome::WaitHint;
 use crate::domain::reply::Answer;
 use crate::domain::spec::WaitSpec;
 use crate::domain::time::{Span, Wall};
+use crate::rules::ending;
 use headers::Hint;
 use source::Source;
 
@@ -47,17 +47,14 @@ impl Waits {
     /// instant is taken relative to the clock that it was written by.
     pub(super) fn hint(&self, reading: &Reading<'_>, now_wall: Wall) -> Option<WaitHint> {
         let answer = reading.answer;
-        let now = answer.header("date").and_then(forms::http_date).unwrap_or(now_wall);
+        let now = ending::clock_of(answer, now_wall);
         let own = self.own(reading, now);
         let is_taken = |name: &str| own.iter().any(|(source, _)| source.reads_header(name));
         let mut hints: Vec<Hint> = headers::hints(answer, now, is_taken);
         if let Some(body) = reading.json.as_ref().filter(|_| !own.iter().any(|(source, _)| source.reads_json())) {
             hints.extend(bodies::hints(body, now));
         }
-        match &reading.json {
-            Some(body) => hints.extend(said::texts(body, 32).into_iter().flat_map(|text| prose::hints(text, now))),
-            None => hints.extend(prose::hints(&Words::known().plain(&reading.text), now)),
-        }
+        hints.extend(reading.passages().into_iter().flat_map(|text| prose::hints(text, now)));
         hints.extend(own.into_iter().map(|(_, hint)| hint));
         let (source, wait) = hints.into_iter().max_by_key(|(_, wait)| *wait)?;
         Some(within(&self.bounds, source, wait))

@@ -2,13 +2,14 @@
 //! unit is the right one and the general reading is left out (A17). Must not know the general names.
 
 use super::super::Reading;
+use super::super::recipe;
 use super::headers::Hint;
 use super::{bodies, forms};
 use crate::domain::time::{Span, Wall};
 use crate::domain::wait::{WaitForm, WaitPlace, WaitSource};
 use crate::rules::extract::path::Path;
 use jiff::tz::TimeZone;
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 #[derive(Debug)]
 pub(super) struct Source {
@@ -76,11 +77,7 @@ impl Source {
 }
 
 fn one_group(pattern: &str) -> Result<Regex, String> {
-    let regex = RegexBuilder::new(pattern).case_insensitive(true).build();
-    let regex = regex.map_err(|e| {
-        let why = e.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        format!("`{pattern}` is not a regular expression: {why}")
-    })?;
+    let regex = recipe::regex(pattern)?;
     match regex.captures_len() {
         2 => Ok(regex),
         n => Err(format!("`{pattern}` has {} groups and needs exactly one, around the wait", n - 1)),
