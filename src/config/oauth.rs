@@ -6,6 +6,7 @@ use super::section::Section;
 use super::words;
 use crate::domain::oauth::{ClientAuth, Counted, OAuthSpec, Rotation};
 use crate::domain::spec::SecretSource;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 pub(super) const OAUTH: [&str; 8] =
@@ -70,10 +71,16 @@ fn flag<T>(slot: Slot<bool>, yes: T, no: T) -> Slot<T> {
 /// Tokens do not travel in the clear, except inside this machine.
 fn token_url(text: &str) -> Result<String, String> {
     let url = words::base_url(text)?;
-    let host = url.strip_prefix("http://").map(|rest| rest.split(['/', ':']).next().unwrap_or_default());
-    match host {
-        None | Some("127.0.0.1" | "localhost" | "[") => Ok(url),
-        Some(_) => Err("must begin with https://; a refresh token does not travel in the clear".to_owned()),
+    let parsed = url::Url::parse(&url).map_err(|e| format!("is no address ({e})"))?;
+    let stays_here = match parsed.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address == Ipv4Addr::LOCALHOST,
+        Some(url::Host::Ipv6(address)) => address == Ipv6Addr::LOCALHOST,
+        None => false,
+    };
+    match parsed.scheme() == "https" || stays_here {
+        true => Ok(url),
+        false => Err("must begin with https://; a refresh token does not travel in the clear".to_owned()),
     }
 }
 
@@ -111,5 +118,26 @@ impl OAuthDraft {
             counted: self.counted.unwrap_or_default(),
             account: self.account.unwrap_or_default(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::token_url;
+
+    #[test]
+    fn only_this_machine_may_be_asked_for_tokens_in_the_clear() {
+        for url in ["https://a.test/t", "http://localhost:80/t", "http://127.0.0.1:8080/t", "http://[::1]:8080/t"] {
+            assert!(token_url(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://a.test/t",
+            "http://[::ffff:8.8.8.8]/t",
+            "http://[::2]/t",
+            "http://localhost.a.test/t",
+            "http://localhost:x@a.test/t",
+        ] {
+            assert!(token_url(url).is_err(), "{url}");
+        }
     }
 }
