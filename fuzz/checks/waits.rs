@@ -44,5 +44,5 @@ fn one(answer: Answer) {
     let verdict = GENERAL.classify(&reply, false, ARRIVAL.wall).verdict;
     assert_eq!(verdict.outcome, Outcome::Limited, "a 429 is a limit, whatever stands in it: {what}");
     let spec = WaitSpec::default();
-    assert!(verdict.wait.is_none_or(|hint| hint.wait >= spec.floor), "{what}");
+    assert!(verdict.wait.is_none_or(|hint| hint.wait >= spec.floor && hint.wait <= spec.ceiling), "{what}");
 }

@@ -199,8 +199,8 @@ async fn a_backup_that_is_put_back_takes_as_sent_what_it_cannot_know() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_waited_in_a_backup_is_not_sent_again() {
-    let provider = FakeProvider::limited(1, secs(3)).await;
-    let tuned = |c: Connection| c.no_limits().limit("status", 1, "3s", "").every("1h").timeout("1s");
+    let provider = FakeProvider::limited(1, secs(8)).await;
+    let tuned = |c: Connection| c.no_limits().limit("status", 1, "8s", "").every("1h").timeout("1s");
     let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(tuned)).await;
     let backup = app.folder().join("backup.redb");
     app.operator().runs_zone(1).await;
@@ -213,6 +213,6 @@ async fn a_command_that_waited_in_a_backup_is_not_sent_again() {
     app.boots().await;
     let job = app.operator().sees_job(waiting, "unknown").await;
     assert!(job["message"].as_str().is_some_and(|m| m.contains("restored backup")), "{job}");
-    stays("zone 2 is not run again", 2, secs(3), || provider.count_of(SET_ZONE)).await;
+    stays("zone 2 is not run again", 2, secs(9), || provider.count_of(SET_ZONE)).await;
     provider.was_never_over();
 }

@@ -1,12 +1,6 @@
 //! What the owners should know: one finding while it is so, on every surface, through a restart, closed when it is over.
 
-use crate::support::app::members;
 use crate::support::*;
-use serde_json::Value;
-
-async fn findings(app: &TestApp, query: &str) -> Vec<Value> {
-    members(&app.get(&format!("/api/v1/findings{query}")).await.json(), "findings")
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sudden_emptiness_is_a_finding_until_it_is_confirmed_or_over() {
@@ -20,7 +14,7 @@ async fn sudden_emptiness_is_a_finding_until_it_is_confirmed_or_over() {
     let told = events.until("finding_opened", SOON).await.json();
     assert_eq!((&told["connection"], &told["target"]), (&"yard".into(), &"controller".into()), "{told}");
 
-    let open = findings(&app, "?open=true&connection=yard").await;
+    let open = app.findings("?open=true&connection=yard").await;
     let [finding] = &open[..] else { panic!("{open:?}") };
     assert_eq!((&finding["kind"], &finding["count"]), (&"sudden_emptiness".into(), &1.into()), "{finding}");
     let sentence = finding["sentence"].as_str().expect("a sentence");
@@ -46,8 +40,8 @@ async fn sudden_emptiness_is_a_finding_until_it_is_confirmed_or_over() {
     let mut events = app.events(None).await;
     app.operator().refreshes("yard", "controller").await;
     events.until("finding_closed", SOON).await;
-    assert!(findings(&app, "?open=true").await.is_empty());
-    let all = findings(&app, "").await;
+    assert!(app.findings("?open=true").await.is_empty());
+    let all = app.findings("").await;
     assert!(all.len() == 1 && all[0]["closed_at"].is_string(), "kept, and closed: {all:?}");
     assert!(!app.get("/c/yard").await.body.contains("Worth knowing"), "nothing to know, nothing shown");
 }
@@ -63,12 +57,12 @@ async fn what_is_configured_no_more_is_worth_knowing_no_more() {
     app.has_polled("yard", "controller").await;
     provider.next(Mode::Json(200, "{\"relays\": []}".to_owned()));
     app.operator().refreshes("yard", "controller").await;
-    eventually("it is found", SOON, || async { findings(&app, "?open=true").await.pop() }).await;
+    eventually("it is found", SOON, || async { app.findings("?open=true").await.pop() }).await;
     app.stop().await;
     app.configure(config("garden"));
     app.boots().await;
-    assert!(findings(&app, "?open=true").await.is_empty());
-    assert_eq!(findings(&app, "").await.len(), 1);
+    assert!(app.findings("?open=true").await.is_empty());
+    assert_eq!(app.findings("").await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,7 +73,7 @@ async fn an_announced_end_is_found_once_and_is_over_when_it_is_not_said_any_more
     let app = TestApp::start(config).await;
     app.has_polled("yard", "controller").await;
     app.operator().refreshes("yard", "controller").await;
-    let open = findings(&app, "?open=true&connection=yard").await;
+    let open = app.findings("?open=true&connection=yard").await;
     let [finding] = &open[..] else { panic!("{open:?}") };
     assert_eq!((&finding["kind"], &finding["count"]), (&"deprecated".into(), &2.into()), "{finding}");
     let sentence = finding["sentence"].as_str().expect("a sentence");
@@ -89,5 +83,5 @@ async fn an_announced_end_is_found_once_and_is_over_when_it_is_not_said_any_more
     let mut events = app.events(None).await;
     app.operator().refreshes("yard", "controller").await;
     events.until("finding_closed", SOON).await;
-    assert!(findings(&app, "?open=true").await.is_empty());
+    assert!(app.findings("?open=true").await.is_empty());
 }

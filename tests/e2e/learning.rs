@@ -1,6 +1,5 @@
 //! The provider's own count beside the ledger: others who spend on the key, a limit that is lower or higher than declared.
 
-use crate::support::app::members;
 use crate::support::*;
 use serde_json::Value;
 
@@ -23,10 +22,6 @@ async fn budget(app: &TestApp) -> Value {
     app.connection("yard").await["budget"][0].clone()
 }
 
-async fn found(app: &TestApp, query: &str) -> Vec<Value> {
-    members(&app.get(&format!("/api/v1/findings{query}")).await.json(), "findings")
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a31_somebody_else_who_spends_on_the_key_is_found_and_our_share_shrinks() {
     let provider = FakeProvider::unlimited().await;
@@ -35,7 +30,7 @@ async fn a31_somebody_else_who_spends_on_the_key_is_found_and_our_share_shrinks(
     asks(&app, 1).await;
     let shown = budget(&app).await;
     assert_eq!((&shown["used"], &shown["foreign"], &shown["remaining"]), (&2.into(), &4.into(), &14.into()));
-    let open = found(&app, "?open=true").await;
+    let open = app.findings("?open=true").await;
     let [finding] = &open[..] else { panic!("{open:?}") };
     assert_eq!((&finding["kind"], &finding["subject"]), (&"foreign_spending".into(), &"all".into()));
     let sentence = finding["sentence"].as_str().expect("a sentence").to_owned();
@@ -49,7 +44,7 @@ async fn a31_somebody_else_who_spends_on_the_key_is_found_and_our_share_shrinks(
     let refused = app.operator().refreshes("yard", "controller").await.expect_problem(429);
     assert!(refused["not_before"].is_string(), "exact: {refused}");
     assert_eq!(provider.count(), 7, "thirteen are the other's");
-    let finding = &found(&app, "?open=true").await[0];
+    let finding = &app.findings("?open=true").await[0];
     assert_eq!(finding["count"], 6, "it counts, it does not multiply: {finding}");
 }
 
@@ -62,7 +57,7 @@ async fn a_lower_limit_is_adopted_and_said_and_a_higher_one_is_offered() {
         provider.is(Mode::Counting { total, each: 1 });
         asks(app, 2).await;
         let shown = budget(app).await;
-        let kinds: Vec<Value> = found(app, "?open=true").await.into_iter().map(|f| f["kind"].clone()).collect();
+        let kinds: Vec<Value> = app.findings("?open=true").await.into_iter().map(|f| f["kind"].clone()).collect();
         (shown["requests"].as_u64(), shown["declared"].as_u64(), kinds)
     };
     assert_eq!(states(&app, 20).await, (Some(20), Some(20), vec![]));
@@ -72,9 +67,9 @@ async fn a_lower_limit_is_adopted_and_said_and_a_higher_one_is_offered() {
     assert_eq!(budget(&app).await["requests"], 15, "a restart forgets nothing");
     assert_eq!(states(&app, 20).await, (Some(20), Some(20), vec![]), "lifted, and the finding closed");
     assert_eq!(states(&app, 500).await, (Some(20), Some(20), vec!["higher_limit_offered".into()]), "not taken");
-    let offer = &found(&app, "?open=true").await[0];
+    let offer = &app.findings("?open=true").await[0];
     assert!(offer["detail"].as_str().is_some_and(|d| d.contains("`requests = 500`")), "{offer}");
-    assert_eq!(found(&app, "").await.len(), 2);
+    assert_eq!(app.findings("").await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,5 +80,5 @@ async fn a22_a_header_of_another_bucket_gives_nothing_back_and_a_foreign_total_t
     asks(&app, 2).await;
     let shown = budget(&app).await;
     assert_eq!((&shown["requests"], &shown["used"], &shown["foreign"]), (&20.into(), &3.into(), &0.into()));
-    assert!(found(&app, "").await.is_empty(), "600 is nothing that was declared");
+    assert!(app.findings("").await.is_empty(), "600 is nothing that was declared");
 }

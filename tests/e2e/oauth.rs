@@ -1,7 +1,6 @@
 //! Credentials that renew themselves: one renewal at a time, durable before use, charged, never in a loop, and no token anywhere in
 //! sight (A46, A47, A51, A53).
 
-use crate::support::app::members;
 use crate::support::script::{Asked, Script};
 use crate::support::wire::json;
 use crate::support::*;
@@ -102,7 +101,7 @@ requests = 500
 window = "24h"
 kind = "rolling"
 [connection.poll]
-interval = "4m"
+interval = "1h"
 [[connection.target]]
 name = "zones"
 get = "/zones"
@@ -257,7 +256,7 @@ async fn a_dead_refresh_token_is_a_finding_and_a_new_one_goes_on_with_the_same_b
         (held["state"].as_str(), held["hold"]["reason"].as_str()),
         (Some("credential_rejected"), Some("credential_rejected"))
     );
-    let findings = members(&app.get("/api/v1/findings").await.expect(200).json(), "findings");
+    let findings = app.findings("").await;
     let finding =
         findings.iter().find(|f| f["kind"] == "credential_reauthorize").unwrap_or_else(|| panic!("{findings:#?}"));
     assert!(
@@ -277,7 +276,7 @@ async fn a_dead_refresh_token_is_a_finding_and_a_new_one_goes_on_with_the_same_b
     let now = app.connection("yard").await["budget"][0]["used"].as_u64().expect("a number");
     assert!(now > used + 2, "the same account, the same budget: {used}, then {now}");
     assert_eq!(app.history("yard", "zones").await.len(), 1);
-    let open = members(&app.get("/api/v1/findings").await.expect(200).json(), "findings");
+    let open = app.findings("").await;
     assert!(
         open.iter().filter(|f| f["kind"] == "credential_reauthorize").all(|f| !f["closed_at"].is_null()),
         "{open:#?}"
@@ -307,7 +306,7 @@ async fn a_token_endpoint_in_trouble_clears_nothing_and_is_not_hammered() {
         }
     }
     // The stored token is the one that works.
-    let findings = members(&app.get("/api/v1/findings").await.expect(200).json(), "findings");
+    let findings = app.findings("").await;
     assert!(findings.iter().all(|f| f["kind"] != "credential_reauthorize"), "{findings:#?}");
     app.crash().await;
     tells_no_token(&app, &provider).await;

@@ -130,15 +130,17 @@ async fn circles_and_foreign_hosts_end_as_incomplete() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_between_two_pages_publishes_nothing_and_loses_nothing() {
-    let provider = PagedProvider::of(6, 2).await.limited(4, secs(4));
-    let limit = "name = \"short\"\nrequests = 4\nwindow = \"4s\"\nkind = \"rolling\"";
+    let provider = PagedProvider::of(6, 2).await.limited(4, secs(20));
+    let limit = "name = \"short\"\nrequests = 4\nwindow = \"20s\"\nkind = \"rolling\"";
     let mut app = TestApp::start(Config::new().with(cursor(&provider).limit_text(limit))).await;
     let before = is_whole(&app, 3, 6).await;
 
     // One request is left in the window: page 1 of the refresh, and then the budget says no.
     provider.has([6, 5, 4]);
     let refresh = app.operator();
-    let _ = tokio::time::timeout(Duration::from_millis(700), refresh.refreshes("shop", "rows")).await;
+    let asked = eventually("page 1 is asked for", SOON, || async { (provider.count() == 4).then_some(()) });
+    tokio::select! { _ = refresh.refreshes("shop", "rows") => (), () = asked => () }
+    assert_eq!(provider.count(), 4, "{:?}", provider.seen());
     app.crash().await;
     let after = app.target("shop", "rows").await;
     assert_eq!((&after["item_count"], &after["as_of"]), (&before["item_count"], &before["as_of"]), "{after}");

@@ -1,7 +1,6 @@
 //! What real clients got wrong when a provider refused (field failures A2, A5, A12, A23, A45): whom it stops, for how long, and what
 //! stays on the shelf.
 
-use crate::support::app::members;
 use crate::support::script::Script;
 use crate::support::*;
 use serde_json::Value;
@@ -60,7 +59,7 @@ async fn a12_a23_what_is_no_data_replaces_nothing() {
     app.has_charge("yard", "unexpected").await;
     let target = app.target("yard", "controller").await;
     assert_eq!((&target["item_count"], &target["generation"]), (&good["item_count"], &good["generation"]), "{target}");
-    let open = members(&app.get("/api/v1/findings?open=true").await.json(), "findings");
+    let open = app.findings("?open=true").await;
     assert_eq!(open.len(), 1, "{open:?}");
     assert_eq!(open[0]["kind"], "sudden_emptiness", "{open:?}");
     provider.is(answers(200, r#"{"success":false,"code":28841004}"#));
@@ -73,7 +72,7 @@ async fn a12_a23_what_is_no_data_replaces_nothing() {
     assert_eq!(app.target("yard", "controller").await["item_count"], good["item_count"]);
     provider.is(Mode::Normal);
     eventually("the finding closes with the list", 2 * SOON, || async {
-        members(&app.get("/api/v1/findings?open=true").await.json(), "findings").is_empty().then_some(())
+        app.findings("?open=true").await.is_empty().then_some(())
     })
     .await;
 }

@@ -31,7 +31,7 @@ fn holds(violations: Vec<String>) {
     assert!(violations.is_empty(), "\n{}\n", violations.join("\n"));
 }
 
-/// Issue 3, paragraph 1: each answer becomes what its fixture says, by the rule and with the wait that it says.
+/// Each answer becomes what its fixture says, by the rule and with the wait that it says.
 #[test]
 fn every_answer_becomes_what_its_provider_means() {
     let tried = all().into_iter().flat_map(|(recipe, spec)| {

@@ -189,6 +189,14 @@ impl TestApp {
         command
     }
 
+    /// Starts `larder ...` with the configuration; its words go nowhere.
+    pub fn begins(&self, arguments: &[&str]) -> std::process::Child {
+        let null = std::process::Stdio::null;
+        let mut command = self.command();
+        command.args(arguments).arg("--config").arg(self.config_path());
+        command.stdin(null()).stdout(null()).stderr(null()).spawn().expect("the binary starts")
+    }
+
     /// Runs `larder ...` to its end, bounded.
     pub async fn larder(&self, arguments: &[&str]) -> Said {
         let mut command = tokio::process::Command::from(self.command());
@@ -252,6 +260,10 @@ impl TestApp {
     pub async fn history(&self, connection: &str, target: &str) -> Vec<Value> {
         let path = format!("/api/v1/connections/{connection}/targets/{target}/history?after=0&limit=1000");
         members(&self.get(&path).await.expect(200).json(), "history")
+    }
+    /// `query` with its `?`, or nothing.
+    pub async fn findings(&self, query: &str) -> Vec<Value> {
+        members(&self.get(&format!("/api/v1/findings{query}")).await.expect(200).json(), "findings")
     }
     pub async fn job(&self, id: u64) -> Value {
         self.get(&format!("/api/v1/jobs/{id}")).await.expect(200).json()

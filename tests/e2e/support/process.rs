@@ -61,11 +61,11 @@ impl Process {
         }
     }
 
-    /// Resident memory in kilobytes.
     pub fn threads(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/task", self.child.id())).map(Iterator::count).unwrap_or_default()
     }
 
+    /// Resident memory in kilobytes.
     pub fn resident_kb(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find(|l| l.starts_with("VmRSS:"))?;
