@@ -174,7 +174,12 @@ fn connection_spec() -> ConnectionSpec {
         conditional: Conditional::default(),
         limits: vec![wide_limit()],
         quotas: Vec::new(),
-        poll: PollSpec { enabled: true, interval: Interval::Every(Span::from_secs(86_400)) },
+        poll: PollSpec {
+            enabled: true,
+            interval: Interval::Every(Span::from_secs(86_400)),
+            inactivity_ttl: None,
+            completion_grace: Span::ZERO,
+        },
         targets: vec![spec()],
         commands: Vec::new(),
         rules: Vec::new(),

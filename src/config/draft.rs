@@ -37,7 +37,7 @@ pub(super) const SHARED: [&str; 20] = [
     "salvage",
 ];
 
-pub(super) const POLL: [&str; 2] = ["enabled", "interval"];
+pub(super) const POLL: [&str; 4] = ["enabled", "interval", "inactivity_ttl", "completion_grace"];
 /// Where the secret lies, which only a connection says, and how it travels.
 pub(super) const CREDENTIAL: [&str; 7] = ["env", "file", "query", "header", "scheme", "basic", "oauth2"];
 pub(super) const FACT: [&str; 3] = ["text", "source", "date"];
@@ -58,8 +58,7 @@ pub(super) struct Draft {
     pub conditional: Slot<Conditional>,
     pub limits: Vec<Placed<Option<Limit>>>,
     pub quotas: Vec<Placed<Option<QuotaSpec>>>,
-    pub poll_enabled: Slot<bool>,
-    pub interval: Slot<Interval>,
+    pub poll: PollDraft,
     pub targets: Vec<Placed<Option<TargetSpec>>>,
     pub commands: Vec<Placed<Option<CommandDraft>>>,
     pub rules: Vec<Placed<Option<RuleSpec>>>,
@@ -72,6 +71,15 @@ pub(super) struct Draft {
     pub max_body: Slot<u64>,
     pub charset: Slot<String>,
     pub salvage: Slot<Salvage>,
+}
+
+/// `[connection.poll]`.
+#[derive(Clone, Debug)]
+pub(super) struct PollDraft {
+    pub enabled: Slot<bool>,
+    pub interval: Slot<Interval>,
+    pub inactivity_ttl: Slot<Span>,
+    pub completion_grace: Slot<Span>,
 }
 
 /// Where the secret lies is the user's; how it travels may come from the recipe.
@@ -104,7 +112,6 @@ impl Draft {
             _ = section.text("about", p);
             targets::read_patterns(section, p);
         }
-        let (poll_enabled, interval) = read_poll(section, p);
         Draft {
             place: section.place.clone(),
             provider: section.text("provider", p),
@@ -113,8 +120,7 @@ impl Draft {
             conditional: section.parsed("conditional", p, conditional),
             limits: limits::read(section, p),
             quotas: quotas::read(section, p),
-            poll_enabled,
-            interval,
+            poll: read_poll(section, p),
             targets: targets::read(section, patterns, p),
             commands: rules::read_commands(section, p),
             rules: rules::read_rules(section, p),
@@ -149,8 +155,12 @@ impl Draft {
             conditional: self.conditional.or(recipe.conditional),
             limits: overlay(self.limits, recipe.limits, |limit| limit.name.clone()),
             quotas: overlay(self.quotas, recipe.quotas, |quota| quota.limit.clone()),
-            poll_enabled: self.poll_enabled.or(recipe.poll_enabled),
-            interval: self.interval.or(recipe.interval),
+            poll: PollDraft {
+                enabled: self.poll.enabled.or(recipe.poll.enabled),
+                interval: self.poll.interval.or(recipe.poll.interval),
+                inactivity_ttl: self.poll.inactivity_ttl.or(recipe.poll.inactivity_ttl),
+                completion_grace: self.poll.completion_grace.or(recipe.poll.completion_grace),
+            },
             targets: overlay(self.targets, recipe.targets, |target| target.name.0.clone()),
             commands: overlay(self.commands, recipe.commands, |command| command.spec.name.clone()),
             rules: overlay(self.rules, recipe.rules, |rule| rule.name.clone()),
@@ -177,9 +187,12 @@ pub(super) fn overlay<T>(
     own.into_iter().chain(added).collect()
 }
 
-fn read_poll(section: &Section<'_>, p: &mut Problems) -> (Slot<bool>, Slot<Interval>) {
-    let Some(poll) = section.table("poll", p) else { return (Slot::Absent, Slot::Absent) };
-    poll.only(&POLL, &["inactivity_ttl", "completion_grace"], p);
+fn read_poll(section: &Section<'_>, p: &mut Problems) -> PollDraft {
+    let Some(poll) = section.table("poll", p) else {
+        let (enabled, interval) = (Slot::Absent, Slot::Absent);
+        return PollDraft { enabled, interval, inactivity_ttl: Slot::Absent, completion_grace: Slot::Absent };
+    };
+    poll.only(&POLL, &[], p);
     let interval = poll.parsed("interval", p, |text| match text {
         "auto" => Ok(Interval::Auto),
         _ => match words::span(text).map_err(|wrong| format!("{wrong}, or \"auto\""))? {
@@ -189,7 +202,12 @@ fn read_poll(section: &Section<'_>, p: &mut Problems) -> (Slot<bool>, Slot<Inter
             span => Ok(Interval::Every(span)),
         },
     });
-    (poll.flag("enabled", p), interval)
+    PollDraft {
+        enabled: poll.flag("enabled", p),
+        interval,
+        inactivity_ttl: poll.span("inactivity_ttl", p),
+        completion_grace: poll.span_or_zero("completion_grace", p),
+    }
 }
 
 fn conditional(text: &str) -> Result<Conditional, String> {

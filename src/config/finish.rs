@@ -1,7 +1,7 @@
 //! From a draft to a connection that can run: what has to be there, defaults, and what only shows when everything is seen
 //! together. Knows no file and no TOML.
 
-use super::draft::{CredentialDraft, Draft};
+use super::draft::{CredentialDraft, Draft, PollDraft};
 use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::CommandDraft;
 use super::waits::WaitsDraft;
@@ -43,7 +43,7 @@ pub(super) fn finish(
     let address = "the address of the provider, such as \"https://api.example.test/v1\"";
     let base_url = draft.base_url.required(&at, "base_url", address, p).unwrap_or_default();
     let waits = finish_waits(draft.waits, p);
-    let interval = draft.interval.unwrap_or(Interval::Auto);
+    let poll = finish_poll(draft.poll);
     let Identity { key, recipe } = identity?;
     let spec = ConnectionSpec {
         key,
@@ -56,7 +56,7 @@ pub(super) fn finish(
         conditional: draft.conditional.unwrap_or_default(),
         limits,
         quotas,
-        poll: PollSpec { enabled: draft.poll_enabled.unwrap_or(true), interval },
+        poll,
         targets,
         commands: commands.into_iter().map(|command| command.spec).collect(),
         rules,
@@ -69,6 +69,15 @@ pub(super) fn finish(
     let places = Places { targets: target_places, commands: command_places, rules: rule_places, at };
     check_together(&spec, &places, expressions, p);
     Some(spec)
+}
+
+fn finish_poll(draft: PollDraft) -> PollSpec {
+    PollSpec {
+        enabled: draft.enabled.unwrap_or(true),
+        interval: draft.interval.unwrap_or(Interval::Auto),
+        inactivity_ttl: draft.inactivity_ttl.value(),
+        completion_grace: draft.completion_grace.unwrap_or(Span::ZERO),
+    }
 }
 
 fn finish_network(draft: &Draft) -> NetworkSpec {

@@ -2,7 +2,8 @@
 
 use super::ids::{Caller, Endpoint};
 use super::outcome::Outcome;
-use super::time::{Stamp, Steady};
+use super::spec::Interval;
+use super::time::{Span, Stamp, Steady};
 use serde::{Deserialize, Serialize};
 
 /// Why nobody calls.
@@ -164,6 +165,41 @@ pub struct ConnectionState {
     pub last_outcome: Option<(Stamp, Outcome)>,
     /// The operator's switch; wins over the file until cleared (F11).
     pub enabled: Option<Switch>,
+    pub overrides: Overrides,
+}
+
+/// What an operator set in place of what the file says (F11); each wins until it is cleared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    pub interval: Option<IntervalOverride>,
+    pub inactivity_ttl: Option<SpanOverride>,
+    pub completion_grace: Option<SpanOverride>,
+}
+
+/// How often to poll instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntervalOverride {
+    pub interval: Interval,
+    /// When it ends by itself (F13).
+    pub until: Option<Stamp>,
+    pub by: String,
+    pub at: Stamp,
+}
+
+impl IntervalOverride {
+    /// On the steady timeline alone, like every schedule: a wall clock put right neither ends nor prolongs it.
+    pub fn is_over(&self, now: Steady) -> bool {
+        self.until.is_some_and(|until| until.steady <= now)
+    }
+}
+
+/// A length of time that an operator chose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanOverride {
+    /// `None`: never, whatever the file says.
+    pub span: Option<Span>,
+    pub by: String,
+    pub at: Stamp,
 }
 
 /// A decision of an operator, with who and when.

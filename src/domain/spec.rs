@@ -136,6 +136,10 @@ pub enum Interval {
 pub struct PollSpec {
     pub enabled: bool,
     pub interval: Interval,
+    /// A target that did not change for so long is polled no more; `None`: it always is.
+    pub inactivity_ttl: Option<Span>,
+    /// How long a completed target is still polled.
+    pub completion_grace: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use super::fetch::scan::Flight;
 use super::turns::Turns;
 use crate::clock::Clock;
-use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange};
+use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange, Overrides};
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
 use crate::domain::limit::Limit;
@@ -76,6 +76,8 @@ pub struct Conn {
     pub quota: Reader,
     /// The master copy of the durable state. Held across the commits that write it, so that they keep their order.
     pub state: tokio::sync::Mutex<ConnectionState>,
+    /// Its overrides once more, for those who must not wait for `state`.
+    pub overrides: RwLock<Overrides>,
     /// Rung when something changed that the poller should look at.
     pub wake: Notify,
 }
@@ -260,9 +262,14 @@ impl Conn {
         self.targets.iter().find(|t| t.key.target == *name)
     }
 
-    /// The interval as configured; for `auto` the shortest that the budget keeps up for ever.
+    pub fn overrides(&self) -> Overrides {
+        self.overrides.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The interval that an operator set, or as configured; for `auto` the shortest that the budget keeps up for ever.
     pub fn interval(&self) -> Span {
-        match self.spec.poll.interval {
+        let set = self.overrides.read().unwrap_or_else(PoisonError::into_inner).interval.as_ref().map(|o| o.interval);
+        match set.unwrap_or(self.spec.poll.interval) {
             Interval::Every(span) => span,
             Interval::Auto => self.sustainable().unwrap_or(Span::from_secs(86_400)),
         }
@@ -271,6 +278,18 @@ impl Conn {
     /// Never faster than the budget can keep up.
     pub fn base_interval(&self) -> Span {
         self.interval().max(self.sustainable().unwrap_or_default())
+    }
+
+    /// A target that did not change for so long is polled no more; `None`: it always is.
+    pub fn inactivity_ttl(&self) -> Option<Span> {
+        let set = self.overrides().inactivity_ttl;
+        set.map_or(self.spec.poll.inactivity_ttl, |o| o.span)
+    }
+
+    /// How long a completed target is still polled; `None`: for ever.
+    pub fn completion_grace(&self) -> Option<Span> {
+        let set = self.overrides().completion_grace;
+        set.map_or(Some(self.spec.poll.completion_grace), |o| o.span)
     }
 
     fn sustainable(&self) -> Option<Span> {

@@ -173,6 +173,7 @@ fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
             in_force: RwLock::new(Arc::new(parts.store.limits_in_force(credential))),
             quota: Reader::compile(&spec.quotas).map_err(|e| e.join("; "))?,
             limits,
+            overrides: RwLock::new(state.overrides.clone()),
             state: tokio::sync::Mutex::new(state),
             wake: tokio::sync::Notify::new(),
             spec: spec.clone(),

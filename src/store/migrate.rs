@@ -10,7 +10,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, TableError, WriteTransac
 type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
 
 /// Step `n` leads from format `n` to `n + 1`. Only ever added to.
-const STEPS: &[Step] = &[create_tables, add_findings, add_learned, add_secrets];
+const STEPS: &[Step] = &[create_tables, add_findings, add_learned, add_secrets, add_operations];
 
 /// The format that this binary writes, and the newest that it reads.
 pub(super) const FORMAT: u64 = STEPS.len() as u64;
@@ -118,6 +118,11 @@ fn add_learned(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
 /// 3 to 4: the table of sealed secrets.
 fn add_secrets(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Secrets.definition()).map(drop).map_err(redb::Error::from)
+}
+
+/// 4 to 5: connections with the overrides of operators, a form that an older binary does not read.
+fn add_operations(_: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
+    Ok(())
 }
 
 #[cfg(test)]

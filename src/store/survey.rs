@@ -9,7 +9,7 @@ use super::sentences;
 use super::tables::{Table, meta};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
-use crate::domain::connection::{Breaker, ConnectionState};
+use crate::domain::connection::{Breaker, ConnectionState, Overrides};
 use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
 use std::ops::ControlFlow;
@@ -55,6 +55,9 @@ impl Newest {
             Breaker::Open { since, .. } | Breaker::HalfOpen { since } => Some(since),
         };
         self.see_all([c.last_poll_at, breaker, c.last_outcome.map(|(at, _)| at), c.enabled.as_ref().map(|s| s.at)]);
+        let Overrides { interval, inactivity_ttl, completion_grace } = &c.overrides;
+        self.see_all([interval.as_ref().map(|o| o.at)]);
+        self.see_all([inactivity_ttl, completion_grace].map(|o| o.as_ref().map(|o| o.at)));
     }
     fn target(&mut self, t: &TargetState) {
         self.see_all([t.as_of, t.changed_at, t.attempted_at, t.trouble.as_ref().map(|t| t.since)]);

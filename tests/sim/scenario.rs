@@ -270,7 +270,12 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
         conditional: Conditional::default(),
         limits,
         quotas: Vec::new(),
-        poll: PollSpec { enabled: true, interval: Interval::Every(interval) },
+        poll: PollSpec {
+            enabled: true,
+            interval: Interval::Every(interval),
+            inactivity_ttl: None,
+            completion_grace: Span::ZERO,
+        },
         commands: vec![command(targets[0].name.as_str())],
         targets,
         rules: vec![sentence],

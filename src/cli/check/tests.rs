@@ -16,7 +16,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         conditional: Conditional::default(),
         limits: Vec::new(),
         quotas: Vec::new(),
-        poll: PollSpec { enabled: true, interval },
+        poll: PollSpec { enabled: true, interval, inactivity_ttl: None, completion_grace: Span::ZERO },
         targets: Vec::new(),
         commands: Vec::new(),
         rules: Vec::new(),

@@ -82,6 +82,8 @@ kind = "concurrent"
 cap  = { poller = 3, gateway = 2 }
 
 [connection.poll]
+inactivity_ttl = "48h"
+completion_grace = "30m"
 enabled  = false
 interval = "75s"
 
@@ -155,7 +157,15 @@ fn every_key_is_read() {
     assert_eq!(yard.base_url, "https://api.example.test/api/v1");
     assert_eq!(yard.secret, SecretSource::File("/etc/larder/yard.key".into()));
     assert_eq!(yard.carrier, Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) });
-    assert_eq!(yard.poll, PollSpec { enabled: false, interval: Interval::Every(Span::from_secs(75)) });
+    assert_eq!(
+        yard.poll,
+        PollSpec {
+            enabled: false,
+            interval: Interval::Every(Span::from_secs(75)),
+            inactivity_ttl: Some(Span::from_secs(48 * 3600)),
+            completion_grace: Span::from_secs(1800)
+        }
+    );
     assert_eq!(yard.refresh_min_age, Span::from_secs(90));
     assert_eq!(yard.time_zone, "America/Los_Angeles");
     let waits = WaitSpec {
@@ -284,7 +294,10 @@ fn what_is_not_said_has_a_default() {
     let yard = &settings.connections[0];
     assert_eq!(yard.key.to_string(), "default/yard");
     assert_eq!((&yard.secret, &yard.carrier), (&SecretSource::None, &Carrier::None));
-    assert_eq!(yard.poll, PollSpec { enabled: true, interval: Interval::Auto });
+    assert_eq!(
+        yard.poll,
+        PollSpec { enabled: true, interval: Interval::Auto, inactivity_ttl: None, completion_grace: Span::ZERO }
+    );
     assert_eq!((&yard.waits, &yard.network), (&WaitSpec::default(), &NetworkSpec::default()));
     assert_eq!((yard.refresh_min_age, yard.time_zone.as_str()), (Span::from_secs(60), "UTC"));
     assert_eq!(sound("").connections, []);

@@ -2,15 +2,16 @@
 
 use super::codes::Coded;
 use super::{MOST, READ, V1, V2, V3, down, unknown_version, up, v1, v2, v3};
-use crate::domain::connection::{Breaker, ConnectionState, Switch};
+use crate::domain::connection::{Breaker, ConnectionState, IntervalOverride, Overrides, SpanOverride, Switch};
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
+use crate::domain::spec::Interval;
 use crate::domain::target::{Phase, TargetState, Trouble};
-use crate::domain::time::{Steady, Wall};
+use crate::domain::time::{Span, Steady, Wall};
 use crate::store::codec::{self, Damaged};
 
 pub(in crate::store) fn connection(c: &ConnectionState) -> Result<Vec<u8>, Damaged> {
-    let record = v1::Connection {
+    let record = v2::Connection {
         last_poll_at: c.last_poll_at.map(down),
         next_poll_at: c.next_poll_at.map(down),
         breaker: match c.breaker {
@@ -22,13 +23,17 @@ pub(in crate::store) fn connection(c: &ConnectionState) -> Result<Vec<u8>, Damag
         backoff_ms: c.backoff_ms,
         last_outcome: c.last_outcome.map(|(at, outcome)| (down(at), outcome.code())),
         enabled: c.enabled.as_ref().map(|s| v1::Switch { on: s.on, by: s.by.clone(), at: down(s.at) }),
+        interval: c.overrides.interval.as_ref().map(interval_down),
+        inactivity_ttl: c.overrides.inactivity_ttl.as_ref().map(span_down),
+        completion_grace: c.overrides.completion_grace.as_ref().map(span_down),
     };
-    codec::encode(V1, &record, MOST)
+    codec::encode(V2, &record, MOST)
 }
 
 pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, Damaged> {
-    let c: v1::Connection = match codec::split(bytes)? {
-        (V1, payload) => codec::decode::<_, READ>(payload)?,
+    let c: v2::Connection = match codec::split(bytes)? {
+        (V2, payload) => codec::decode::<_, READ>(payload)?,
+        (V1, payload) => codec::decode::<v1::Connection, READ>(payload)?.into(),
         (other, _) => return unknown_version(other),
     };
     Ok(ConnectionState {
@@ -46,7 +51,33 @@ pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, D
             None => None,
         },
         enabled: c.enabled.map(|s| Switch { on: s.on, by: s.by, at: up(s.at) }),
+        overrides: Overrides {
+            interval: c.interval.map(interval_up),
+            inactivity_ttl: c.inactivity_ttl.map(span_up),
+            completion_grace: c.completion_grace.map(span_up),
+        },
     })
+}
+
+fn interval_down(o: &IntervalOverride) -> v2::IntervalOverride {
+    let every = match o.interval {
+        Interval::Every(span) => Some(span.0),
+        Interval::Auto => None,
+    };
+    v2::IntervalOverride { every, until: o.until.map(down), by: o.by.clone(), at: down(o.at) }
+}
+
+fn interval_up(o: v2::IntervalOverride) -> IntervalOverride {
+    let interval = o.every.map_or(Interval::Auto, |ms| Interval::Every(Span(ms)));
+    IntervalOverride { interval, until: o.until.map(up), by: o.by, at: up(o.at) }
+}
+
+fn span_down(o: &SpanOverride) -> v2::SpanOverride {
+    v2::SpanOverride { span: o.span.map(|s| s.0), by: o.by.clone(), at: down(o.at) }
+}
+
+fn span_up(o: v2::SpanOverride) -> SpanOverride {
+    SpanOverride { span: o.span.map(Span), by: o.by, at: up(o.at) }
 }
 
 pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {

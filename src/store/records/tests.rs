@@ -3,7 +3,9 @@
 use super::*;
 use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution, Settlement};
-use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope, Ramp, Switch};
+use crate::domain::connection::{
+    Breaker, ConnectionState, Hold, HoldReason, HoldScope, IntervalOverride, Overrides, Ramp, SpanOverride, Switch,
+};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::{Finding, FindingKind, Matter};
 use crate::domain::ids::*;
@@ -12,7 +14,9 @@ use crate::domain::job::{Job, JobRefresh, JobState};
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::quota::{Foreign, Learned, LimitKey};
+use crate::domain::spec::Interval;
 use crate::domain::target::{Phase, TargetState, Trouble};
+use crate::domain::time::Span;
 use crate::store::TokenRecord;
 use crate::store::sealed::Sealed;
 use proptest::collection::vec;
@@ -74,6 +78,16 @@ fn a_connection() -> ConnectionState {
         backoff_ms: 4000,
         last_outcome: Some((at(6), Outcome::Overloaded)),
         enabled: Some(Switch { on: false, by: "ann".into(), at: at(2) }),
+        overrides: Overrides {
+            interval: Some(IntervalOverride {
+                interval: Interval::Every(Span(60_000)),
+                until: Some(at(10_800_003)),
+                by: "ann".into(),
+                at: at(3),
+            }),
+            inactivity_ttl: Some(SpanOverride { span: None, by: "ben".into(), at: at(4) }),
+            completion_grace: Some(SpanOverride { span: Some(Span(1_800_000)), by: "ann".into(), at: at(5) }),
+        },
     }
 }
 
@@ -228,7 +242,6 @@ fn hex(bytes: &[u8]) -> String {
 fn golden_bytes() {
     let samples = [
         ("charge", charge(&a_charge())),
-        ("connection", connection(&a_connection())),
         ("item", item(&an_item())),
         ("history", history(&an_entry())),
         ("job", job(&a_job())),
@@ -246,7 +259,7 @@ fn golden_bytes() {
 
 /// Records that have a later form.
 fn is_old(line: &str) -> bool {
-    line.starts_with("hold ") || line.starts_with("target ")
+    ["hold ", "target ", "connection "].iter().any(|old| line.starts_with(old))
 }
 
 /// What the first version wrote and no version writes any more.
@@ -258,6 +271,8 @@ fn golden_bytes_of_old_forms_are_read() {
     };
     let bytes = |name: &str| line(include_str!("golden_v1.txt"), name);
     assert_eq!(hold_of(HoldScope::Credential, &bytes("hold ")), Ok(a_hold()));
+    let first = ConnectionState { overrides: Overrides::default(), ..a_connection() };
+    assert_eq!(connection_of(&bytes("connection ")), Ok(first));
     assert_eq!(target_of(&bytes("target ")), Ok(TargetState { scan: None, observed_at: None, ..a_target() }));
     let second = line(include_str!("golden_v2.txt"), "target ");
     assert_eq!(target_of(&second), Ok(TargetState { observed_at: None, ..a_target() }));
@@ -267,8 +282,10 @@ fn golden_bytes_of_old_forms_are_read() {
 #[test]
 fn golden_bytes_of_second_forms() {
     let easing = Hold { ramp: Some(Ramp { since: at(7), steps: 1 }), ..a_hold() };
-    let written = format!("hold {}", hex(&hold(&easing).unwrap()));
-    assert_eq!(Some(written.as_str()), include_str!("golden_v2.txt").lines().next());
+    let written = [("hold", hold(&easing)), ("connection", connection(&a_connection()))];
+    let written = written.map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap())));
+    let second: Vec<_> = include_str!("golden_v2.txt").lines().filter(|l| !l.starts_with("target ")).collect();
+    assert_eq!(written.as_slice(), second);
 }
 
 #[test]
@@ -421,17 +438,37 @@ fn connections() -> impl Strategy<Value = ConnectionState> {
     ];
     let switch = (any::<bool>(), text(), stamp()).prop_map(|(on, by, at)| Switch { on, by, at });
     let last = of((stamp(), select(Outcome::ALL.to_vec())));
-    (of(stamp()), of(stamp()), breaker, any::<u32>(), any::<u64>(), last, of(switch)).prop_map(
-        |(last_poll_at, next_poll_at, breaker, failures, backoff_ms, last_outcome, enabled)| ConnectionState {
-            last_poll_at,
-            next_poll_at,
-            breaker,
-            failures,
-            backoff_ms,
-            last_outcome,
-            enabled,
+    (of(stamp()), of(stamp()), breaker, any::<u32>(), any::<u64>(), last, of(switch), overrides()).prop_map(
+        |(last_poll_at, next_poll_at, breaker, failures, backoff_ms, last_outcome, enabled, overrides)| {
+            ConnectionState {
+                last_poll_at,
+                next_poll_at,
+                breaker,
+                failures,
+                backoff_ms,
+                last_outcome,
+                enabled,
+                overrides,
+            }
         },
     )
+}
+
+fn overrides() -> impl Strategy<Value = Overrides> {
+    let interval = prop_oneof![Just(Interval::Auto), any::<u64>().prop_map(|ms| Interval::Every(Span(ms)))];
+    let interval = (interval, of(stamp()), text(), stamp()).prop_map(|(interval, until, by, at)| IntervalOverride {
+        interval,
+        until,
+        by,
+        at,
+    });
+    let span =
+        || (of(any::<u64>().prop_map(Span)), text(), stamp()).prop_map(|(span, by, at)| SpanOverride { span, by, at });
+    (of(interval), of(span()), of(span())).prop_map(|(interval, inactivity_ttl, completion_grace)| Overrides {
+        interval,
+        inactivity_ttl,
+        completion_grace,
+    })
 }
 
 fn targets() -> impl Strategy<Value = TargetState> {

@@ -1,6 +1,6 @@
 //! Second forms of records. Frozen like the first: a further change is a `v3`. Knows nothing but shapes; meaning is in `records`.
 
-use super::v1::{Stamp, Trouble};
+use super::v1::{Breaker, Stamp, Switch, Trouble};
 use bincode::{Decode, Encode};
 
 /// With the way back after it. Whom it stops is in the row's key.
@@ -26,6 +26,56 @@ impl From<super::v1::Hold> for Hold {
     fn from(h: super::v1::Hold) -> Hold {
         let super::v1::Hold { since, until, reason, source, rule, said, strikes } = h;
         Hold { since, until, reason, source, rule, said, strikes, ramp: None }
+    }
+}
+
+/// With what operators set in place of the file's.
+#[derive(Encode, Decode)]
+pub(super) struct Connection {
+    pub last_poll_at: Option<Stamp>,
+    pub next_poll_at: Option<Stamp>,
+    pub breaker: Breaker,
+    pub failures: u32,
+    pub backoff_ms: u64,
+    pub last_outcome: Option<(Stamp, u8)>,
+    pub enabled: Option<Switch>,
+    pub interval: Option<IntervalOverride>,
+    pub inactivity_ttl: Option<SpanOverride>,
+    pub completion_grace: Option<SpanOverride>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct IntervalOverride {
+    /// Milliseconds; `None`: the shortest that the budget keeps up.
+    pub every: Option<u64>,
+    pub until: Option<Stamp>,
+    pub by: String,
+    pub at: Stamp,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct SpanOverride {
+    /// Milliseconds; `None`: never.
+    pub span: Option<u64>,
+    pub by: String,
+    pub at: Stamp,
+}
+
+impl From<super::v1::Connection> for Connection {
+    /// The first form knew the switch alone.
+    fn from(c: super::v1::Connection) -> Connection {
+        Connection {
+            last_poll_at: c.last_poll_at,
+            next_poll_at: c.next_poll_at,
+            breaker: c.breaker,
+            failures: c.failures,
+            backoff_ms: c.backoff_ms,
+            last_outcome: c.last_outcome,
+            enabled: c.enabled,
+            interval: None,
+            inactivity_ttl: None,
+            completion_grace: None,
+        }
     }
 }
 

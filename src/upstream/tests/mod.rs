@@ -39,7 +39,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         conditional: Conditional::default(),
         limits: vec![],
         quotas: Vec::new(),
-        poll: PollSpec { enabled: true, interval: Interval::Auto },
+        poll: PollSpec { enabled: true, interval: Interval::Auto, inactivity_ttl: None, completion_grace: Span::ZERO },
         targets: vec![],
         commands: vec![],
         rules: vec![],
