@@ -10,6 +10,7 @@ pub mod ending;
 pub mod extract;
 pub mod freshness;
 pub mod hold;
+pub mod instant;
 pub mod json;
 pub mod learn;
 pub mod paging;

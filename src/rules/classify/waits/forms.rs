@@ -4,7 +4,7 @@
 use crate::domain::time::{Span, Wall};
 use crate::domain::wait::WaitForm;
 use crate::rules::calendar::http_date;
-use jiff::fmt::rfc2822::DateTimeParser;
+use crate::rules::instant::{Doubt, instant};
 use jiff::tz::TimeZone;
 
 /// From here on a number of seconds is no wait: it is an epoch, or nonsense (`VENDORS` section 3).
@@ -99,28 +99,9 @@ fn ahead(at: Wall, now: Wall) -> Option<Span> {
     (wait > Span::ZERO && (wait.as_secs() as f64) < ABSURD_S).then_some(wait)
 }
 
-/// An instant in the spellings of section 3: RFC 3339 with or without seconds, an RFC 1123 date (also with `+0000` or `Z`), the
-/// text of a JavaScript `Date`; without a zone it is read in `zone`.
+/// Where a local time comes twice, the later: the longer wait.
 pub(super) fn time(text: &str, zone: &TimeZone) -> Option<Wall> {
-    let wall = |at: jiff::Timestamp| Wall(at.as_millisecond());
-    // Where a local time comes twice, the later: the longer wait.
-    let naive = |text: &str| zone.to_ambiguous_timestamp(text.parse().ok()?).later().ok();
-    if let Some(at) = http_date(text).or_else(|| text.parse().ok().map(wall)) {
-        return Some(at);
-    }
-    let mail = text.strip_suffix(" Z").map_or_else(|| text.to_owned(), |date| format!("{date} +0000"));
-    DateTimeParser::new()
-        .parse_timestamp(&mail)
-        .ok()
-        .or_else(|| javascript(text))
-        .or_else(|| naive(text).filter(|_| text.contains(':')))
-        .map(wall)
-}
-
-/// `Mon Nov 30 2026 03:56:13 GMT+0000 (Coordinated Universal Time)`
-fn javascript(text: &str) -> Option<jiff::Timestamp> {
-    let date = text.split_once(" (").map_or(text, |(date, _)| date);
-    jiff::Timestamp::strptime("%a %b %d %Y %H:%M:%S GMT%z", date).ok()
+    instant(text, zone, Doubt::Later)
 }
 
 /// `6m0s`, `1h30m`, `20ms`, `2 minutes`, `PT15M`, `00:46:40`: whole days have 24 hours here.
