@@ -101,7 +101,7 @@ async fn charge(store: &Store, now: Now) -> ChargeId {
 /// Steps 4 and 5 of a poll: from a parsed body to what the disk has to know.
 async fn settle(store: &Store, extractor: &Extractor, key: &TargetKey, id: ChargeId, body: &Value) {
     let at = now().stamp();
-    let seen = extractor.extract(body, at).expect("items");
+    let seen = extractor.extract(body, &[], at).expect("items");
     let state = store.target(key).expect("a store").unwrap_or_default();
     let found = reconcile(&state, &store.items(key).expect("a store"), seen, at);
     let mut writes = vec![Write::Target(key.clone(), found.state)];
@@ -225,7 +225,7 @@ fn main() {
         let folder = scratch();
         let store = shared::open(&folder.path().join("larder.redb"));
         store.install_budget(CREDENTIAL, vec![wide_limit()], &now()).expect("a budget");
-        let extractor = Extractor::compile(&spec()).expect("a spec");
+        let extractor = Extractor::compile(&spec(), "UTC").expect("a spec");
         let key = shared::target(0);
 
         let id = charge(&store, now()).await;

@@ -34,7 +34,8 @@ struct Compiled {
 impl Compiled {
     fn new(spec: ConnectionSpec) -> Compiled {
         let classifier = Classifier::compile(&spec.rules, &spec.waits).expect("rules that compile");
-        let extractors = spec.targets.iter().map(|t| Extractor::compile(t).expect("a target that compiles")).collect();
+        let extractor = |target| Extractor::compile(target, &spec.time_zone).expect("a target that compiles");
+        let extractors = spec.targets.iter().map(extractor).collect();
         Compiled { spec, classifier, extractors }
     }
 }
@@ -54,7 +55,7 @@ pub fn check(data: &[u8]) {
         judge(&connection.spec, &classified.verdict, conditional, has_body);
         if let Some(body) = &classified.body {
             for extractor in &connection.extractors {
-                let Ok(sightings) = extractor.extract(body, ARRIVAL) else { continue };
+                let Ok(sightings) = extractor.extract(body, reply.headers(), ARRIVAL) else { continue };
                 let mut keys: Vec<_> = sightings.iter().map(|s| s.key.as_str()).collect();
                 keys.sort_unstable();
                 keys.dedup();

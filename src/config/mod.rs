@@ -133,7 +133,7 @@ struct WrongExpression {
 
 fn compile_expressions(spec: &ConnectionSpec) -> Vec<WrongExpression> {
     let of_target = |target: &crate::domain::spec::TargetSpec| {
-        let mut sentences = Extractor::compile(target).err().unwrap_or_default();
+        let mut sentences = Extractor::compile(target, &spec.time_zone).err().unwrap_or_default();
         let pages = target.page.as_ref().map(Pager::compile);
         sentences.extend(pages.and_then(Result::err).unwrap_or_default());
         let name = target.name.clone();

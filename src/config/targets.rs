@@ -6,9 +6,10 @@ use super::section::{Document, Section};
 use super::{pages, send, words};
 use crate::domain::item::OBSERVED_AT;
 use crate::domain::spec::{
-    FieldKind, FieldSpec, ObservedKind, ObservedSpec, Plausible, Sentinel, StateSpec, TargetSpec,
+    FieldKind, FieldSpec, ObservedKind, ObservedPlace, ObservedSpec, Plausible, Sentinel, StateSpec, TargetSpec,
 };
 use crate::rules::asking::Asker;
+use crate::rules::extract::key::WORDS;
 use crate::rules::extract::path::Path;
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub(super) const TARGET: [&str; 19] = [
     "observed_at",
 ];
 pub(super) const FIELD: [&str; 7] = ["path", "as", "when", "volatile", "min", "max", "unknown"];
-pub(super) const OBSERVED: [&str; 2] = ["path", "as"];
+pub(super) const OBSERVED: [&str; 5] = ["path", "answer", "header", "as", "time_zone"];
 pub(super) const STATE: [&str; 4] = ["is", "when", "until", "then"];
 
 /// Costs above this are mistakes.
@@ -100,7 +101,8 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
     let page = pages::read(section, p);
     let items = section.text("items", p).required(at, "items", "the JSONPath of the items, such as \"$.zones[*]\"", p);
-    let key = section.text("key", p).required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p);
+    let key = section.parsed("key", p, item_key);
+    let key = key.required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p);
     let title = section.text("title", p).value();
     let fresh_for = section.span("fresh_for", p).value();
     let expires_after = section.span("expires_after", p).value();
@@ -134,6 +136,17 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     })
 }
 
+/// A JSONPath, `@name`, `@position` or `'text'`. What a path is worth is for `rules` to say.
+fn item_key(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("must not be empty".to_owned()),
+        word if word.starts_with('@') && !WORDS.contains(&word) => {
+            Err(format!("{word:?} is not a kind of key{}", suggestion(word, &WORDS)))
+        }
+        key => Ok(key.to_owned()),
+    }
+}
+
 /// `observed_at = { path = "$.measured", as = "epoch-s" }`. `None`: it cannot be used as it is written.
 fn read_observed(section: &Section<'_>, fields: &[FieldSpec], p: &mut Problems) -> Option<Option<ObservedSpec>> {
     if !section.has(OBSERVED_AT) {
@@ -146,10 +159,23 @@ fn read_observed(section: &Section<'_>, fields: &[FieldSpec], p: &mut Problems) 
     let table = section.table(OBSERVED_AT, p)?;
     table.only(&OBSERVED, &[], p);
     let well_formed = |text: &str| Path::parse(text).map(|_| text.to_owned());
-    let path = table.parsed("path", p, well_formed);
-    let path = path.required(&table.place, "path", "a JSONPath from the item, such as \"$.measured_at\"", p);
+    let item = table.parsed("path", p, well_formed).value().map(ObservedPlace::Item);
+    let answer = table.parsed("answer", p, well_formed).value().map(ObservedPlace::Answer);
+    let header = table.text("header", p).value().map(|name| ObservedPlace::Header(name.to_ascii_lowercase()));
     let kind = table.parsed("as", p, observed_kind).unwrap_or_default();
-    Some(Some(ObservedSpec { path: path?, kind }))
+    let time_zone = table.parsed("time_zone", p, words::time_zone).value();
+    if ["path", "answer", "header"].iter().filter(|key| table.has(key)).count() != 1 {
+        p.add(
+            &table.place,
+            "needs exactly one of path (a JSONPath from the item, such as \"$.measured_at\"), answer (one from the whole \
+             answer) and header",
+        );
+    }
+    if table.has("time_zone") && kind != ObservedKind::Time {
+        p.add(&table.place_of("time_zone"), "belongs to as = \"time\": nothing else can lack an offset");
+    }
+    let place = item.or(answer).or(header)?;
+    Some(Some(ObservedSpec { place, kind, time_zone }))
 }
 
 fn observed_kind(text: &str) -> Result<ObservedKind, String> {

@@ -44,6 +44,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Of the answer; none where there is no answer. Names are lower case.
+    pub fn headers(&self) -> &[(String, String)] {
+        self.result.as_ref().map_or(&[][..], |answer| &answer.headers)
+    }
+
     /// What the charge of this request counts: given back only where nothing can have reached the provider (law 1).
     pub fn settlement(&self) -> Settlement {
         match self.result {

@@ -154,6 +154,7 @@ pub struct TargetSpec {
     pub page: Option<PageSpec>,
     /// RFC 9535; each node is an item.
     pub items: String,
+    /// RFC 9535 from the item, `@name`, `@position`, or a text in single quotes.
     pub key: String,
     pub title: Option<String>,
     /// Beyond this age an answer is stale. `None`: twice the planned interval; a backoff does not stretch it.
@@ -165,40 +166,66 @@ pub struct TargetSpec {
     pub states: Vec<StateSpec>,
     /// JSONPaths inside an item that are left out of its fingerprint.
     pub volatile: Vec<String>,
-    /// Where an item says when it was measured (A27); `None`: what arrives is taken as said for now.
+    /// Where the provider says when it was measured (A27); `None`: what arrives is taken as said for now.
     pub observed_at: Option<ObservedSpec>,
 }
 
-/// Where a reading's own time stands.
+/// The time that the provider gives its reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedSpec {
-    /// RFC 9535, from the item.
-    pub path: String,
+    pub place: ObservedPlace,
     pub kind: ObservedKind,
+    /// Of a time without an offset; an IANA name. `None`: the connection's.
+    pub time_zone: Option<String>,
+}
+
+/// Where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObservedPlace {
+    /// RFC 9535, from the item.
+    Item(String),
+    /// RFC 9535, from the answer: one time for all items in it.
+    Answer(String),
+    /// Header name, lower case: one time for all items in the answer.
+    Header(String),
 }
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObservedKind {
-    /// RFC 3339 text.
+    /// RFC 3339 text, or a date in another spelling; without an offset it is read in a time zone.
     #[default]
     Time,
+    /// RFC 9110 section 5.6.7, in its three forms.
+    HttpDate,
     EpochS,
     EpochMs,
+    EpochUs,
+    EpochNs,
     /// How old it was when it was sent.
     SecondsAgo,
 }
 
 impl ObservedKind {
-    pub const ALL: [ObservedKind; 4] =
-        [ObservedKind::Time, ObservedKind::EpochS, ObservedKind::EpochMs, ObservedKind::SecondsAgo];
+    pub const ALL: [ObservedKind; 7] = [
+        ObservedKind::Time,
+        ObservedKind::HttpDate,
+        ObservedKind::EpochS,
+        ObservedKind::EpochMs,
+        ObservedKind::EpochUs,
+        ObservedKind::EpochNs,
+        ObservedKind::SecondsAgo,
+    ];
 
     /// The word in configuration.
     pub const fn word(self) -> &'static str {
         match self {
             ObservedKind::Time => "time",
+            ObservedKind::HttpDate => "http-date",
             ObservedKind::EpochS => "epoch-s",
             ObservedKind::EpochMs => "epoch-ms",
+            ObservedKind::EpochUs => "epoch-us",
+            ObservedKind::EpochNs => "epoch-ns",
             ObservedKind::SecondsAgo => "seconds-ago",
         }
     }

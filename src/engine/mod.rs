@@ -202,7 +202,7 @@ fn target(
         cost_from,
         learned_cost: AtomicU32::new(learned_cost),
         key,
-        extractor: Extractor::compile(target).map_err(|e| e.join("; "))?,
+        extractor: Extractor::compile(target, &spec.time_zone).map_err(|e| e.join("; "))?,
         pager: target.page.as_ref().map(Pager::compile).transpose().map_err(|e| e.join("; "))?,
         spec: target.clone(),
         flight: tokio::sync::Mutex::default(),

@@ -47,8 +47,8 @@ pub fn trial(
     let mut follows = None;
     let (verdict, items) = match (classified.verdict.outcome, classified.body, target) {
         (Outcome::Data, Some(body), Some(target)) => {
-            let extractor = Extractor::compile(target)?;
-            match extractor.extract(&body, reply.arrived_at) {
+            let extractor = Extractor::compile(target, &spec.time_zone)?;
+            match extractor.extract(&body, reply.headers(), reply.arrived_at) {
                 Ok(items) => {
                     follows = step(spec, target, &reply, &body, (extractor.rows(&body), &items))?;
                     (classified.verdict, Some(items))

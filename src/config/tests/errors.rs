@@ -333,16 +333,30 @@ fn the_time_of_a_reading_is_refused_in_words() {
     table(&[
         (
             &target("observed_at = { as = \"epoch-s\" }"),
-            "10: connection[yard].target[t].observed_at.path: is missing: a JSONPath from the item, such as \"$.measured_at\"",
+            "10: connection[yard].target[t].observed_at: needs exactly one of path (a JSONPath from the item, such as \
+             \"$.measured_at\"), answer (one from the whole answer) and header",
         ),
         (
             &target("observed_at = { path = \"$.at\", as = \"hours\" }"),
             "10: connection[yard].target[t].observed_at.as: \"hours\" is not how a time of a reading is written; there is: \
-             time, epoch-s, epoch-ms, seconds-ago",
+             time, http-date, epoch-s, epoch-ms, epoch-us, epoch-ns, seconds-ago",
+        ),
+        (
+            &target("observed_at = { path = \"$.at\", answer = \"$.at\" }"),
+            "10: connection[yard].target[t].observed_at: needs exactly one of path (a JSONPath from the item, such as \
+             \"$.measured_at\"), answer (one from the whole answer) and header",
+        ),
+        (
+            &target("observed_at = { header = \"Age\", as = \"seconds-ago\", time_zone = \"UTC\" }"),
+            "10: connection[yard].target[t].observed_at.time_zone: belongs to as = \"time\": nothing else can lack an offset",
+        ),
+        (
+            &target("observed_at = { path = \"$.at\", time_zone = \"Europe/Berlim\" }"),
+            "10: connection[yard].target[t].observed_at.time_zone: \"Europe/Berlim\" is not a time zone; did you mean \"Europe/Berlin\"?",
         ),
         (
             &target("observed_at = { path = \"$.at\", zone = \"UTC\" }"),
-            "10: connection[yard].target[t].observed_at.zone: unknown key; there is: path, as",
+            "10: connection[yard].target[t].observed_at.zone: unknown key; there is: path, answer, header, as, time_zone",
         ),
         (&target("observed_at = \"$.at\""), "10: connection[yard].target[t].observed_at: must be a table, not a text"),
         (
@@ -603,4 +617,15 @@ fn an_oauth_credential_is_read_and_may_come_from_the_recipe() {
         account: String::new(),
     };
     assert_eq!(car.oauth, Some(expected));
+}
+
+#[test]
+fn a_key_that_stands_beside_its_item_is_refused_in_words() {
+    let target =
+        |key: &str| format!("[[connection.target]]\nname = \"t\"\nget = \"/t\"\nitems = \"$.a.*\"\nkey = \"{key}\"\n");
+    table(&[
+        (&target("@nmae"), "9: connection[yard].target[t].key: \"@nmae\" is not a kind of key; did you mean `@name`?"),
+        (&target("@id"), "9: connection[yard].target[t].key: \"@id\" is not a kind of key; there is: @name, @position"),
+        (&target(""), "9: connection[yard].target[t].key: must not be empty"),
+    ]);
 }

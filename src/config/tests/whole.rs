@@ -254,7 +254,11 @@ fn targets_keep_the_order_of_their_fields_and_states() {
             state("idle"),
         ],
         volatile: vec!["$.seen".to_owned()],
-        observed_at: Some(ObservedSpec { path: "$.measured".to_owned(), kind: ObservedKind::EpochS }),
+        observed_at: Some(ObservedSpec {
+            place: ObservedPlace::Item("$.measured".to_owned()),
+            kind: ObservedKind::EpochS,
+            time_zone: None,
+        }),
     };
     assert_eq!(target, expected);
 }

@@ -269,7 +269,7 @@ fn content(
     let kept = |why: &str| Ok((unexpected(core, conn, reply, why), Content::Kept));
     match (verdict.outcome, body) {
         (Outcome::NotModified, _) => Ok((verdict, Content::Confirmed)),
-        (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.arrived_at) {
+        (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.headers(), reply.arrived_at) {
             Err(sentence) => kept(&wrong_shape(&sentence)),
             Ok(seen) => {
                 if let Some(reason) = reconcile::doubt(before, &seen) {

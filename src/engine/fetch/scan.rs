@@ -136,7 +136,7 @@ impl Scanning {
             }
             _ => return (verdict, Turn::Failed),
         };
-        let seen = match target.extractor.extract(&body, reply.arrived_at) {
+        let seen = match target.extractor.extract(&body, reply.headers(), reply.arrived_at) {
             Ok(seen) => seen,
             Err(sentence) => return failed(&wrong_shape(&sentence)),
         };
@@ -145,7 +145,7 @@ impl Scanning {
         let answer = reply.result.as_ref().ok();
         let page = Page {
             asked: &asked,
-            headers: answer.map_or(&[][..], |answer| &answer.headers),
+            headers: reply.headers(),
             body: &body,
             rows: target.extractor.rows(&body),
             again,

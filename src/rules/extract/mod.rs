@@ -2,6 +2,9 @@
 //! not the expected shape is an error in words and never data (law 4). Must not know what was on the shelf before.
 
 mod digest;
+pub(crate) mod key;
+#[cfg(test)]
+mod key_tests;
 mod observed;
 pub(crate) mod path;
 #[cfg(test)]
@@ -14,13 +17,11 @@ use crate::domain::item::{FieldValue, ItemState, OBSERVED_AT, Sighting};
 use crate::domain::spec::{FieldKind, FieldSpec, Plausible, StateSpec, TargetSpec};
 use crate::domain::time::Stamp;
 use digest::{Digest, LeftOut};
+use key::Key;
 use observed::Observed;
-use path::{Filter, ItemsPath, Path, Subject, kind_of};
+use path::{Filter, ItemsPath, Path, Subject};
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// A key is an address in the store and in URLs: not an essay. Bytes.
-const LONGEST_KEY: usize = 1024;
 
 /// The rule that an answer without the expected shape is filed under.
 const WRONG_SHAPE: &str = "shape of the answer";
@@ -39,7 +40,7 @@ pub fn shape_flaw(rule: &str) -> Option<&str> {
 #[derive(Debug)]
 pub struct Extractor {
     items: ItemsPath,
-    key: Path,
+    key: Key,
     title: Option<Path>,
     fields: Vec<Field>,
     states: Vec<StateRule>,
@@ -69,16 +70,18 @@ struct StateRule {
 }
 
 impl Extractor {
-    /// Errors are sentences that name the key (`items`, `fields.next_run.path`).
-    pub fn compile(spec: &TargetSpec) -> Result<Extractor, Vec<String>> {
+    /// `time_zone`: of the connection, for times without an offset. Errors are sentences that name the key (`items`,
+    /// `fields.next_run.path`).
+    pub fn compile(spec: &TargetSpec, time_zone: &str) -> Result<Extractor, Vec<String>> {
         let mut errors = Vec::new();
         let items = named("items", ItemsPath::parse(&spec.items), &mut errors);
-        let key = named("key", Path::parse(&spec.key), &mut errors);
+        let key = named("key", Key::parse(&spec.key), &mut errors);
+        let (items, key) = fitting(items, key, spec, &mut errors);
         let title = spec.title.as_ref().and_then(|t| named("title", Path::parse(t), &mut errors));
         let volatile = spec.volatile.iter().filter_map(|v| named("volatile", Path::parse(v), &mut errors)).collect();
         let fields = compile_fields(&spec.fields, &mut errors);
         let observed = spec.observed_at.as_ref();
-        let observed = observed.and_then(|o| named("observed_at.path", Observed::compile(o), &mut errors));
+        let observed = observed.and_then(|o| named("observed_at", Observed::compile(o, time_zone), &mut errors));
         let states = spec.states.iter().filter_map(|s| compile_state(s, &spec.fields, &mut errors)).collect();
         match (items, key) {
             (Some(items), Some(key)) if errors.is_empty() => Ok(Extractor {
@@ -96,17 +99,29 @@ impl Extractor {
     }
 
     /// An answer without the expected shape (the items path matches nothing and is not an empty list, an item without
-    /// key, the same key twice) is an error in words: never data.
-    pub fn extract(&self, body: &Value, arrived_at: Stamp) -> Result<Vec<Sighting>, String> {
+    /// key, the same key twice) is an error in words: never data. Names of headers are lower case.
+    pub fn extract(
+        &self,
+        body: &Value,
+        headers: &[(String, String)],
+        arrived_at: Stamp,
+    ) -> Result<Vec<Sighting>, String> {
         let found = self.items.items(body)?;
+        // Where an item stands is asked only by keys that are not in it.
+        let spots = if matches!(self.key, Key::Inside(_)) { Vec::new() } else { self.items.spots(body) };
+        let observed = self.observed.as_ref().and_then(|o| o.of_the_answer(body, headers, arrived_at));
         let mut keys = HashSet::with_capacity(found.len());
         let mut sightings = Vec::with_capacity(found.len());
         for (index, item) in found.into_iter().enumerate() {
-            let key = self.key_of(item).map_err(|why| format!("item {}: {why}", index + 1))?;
+            let key = self.key.of(item, spots.get(index).copied().flatten());
+            let key = key.map_err(|why| format!("item {}: {why}", index + 1))?;
             if !keys.insert(key.clone()) {
                 return Err(format!("item {}: the key `{key:.80}` was already taken by another item", index + 1));
             }
-            sightings.push(self.sighting(key, item, arrived_at));
+            let mut sighting = self.sighting(key, item, arrived_at);
+            let own = || self.observed.as_ref().map(|o| o.of_the_item(item, arrived_at));
+            sighting.fields.extend(observed.clone().or_else(own).map(|at| (OBSERVED_AT.to_owned(), at)));
+            sightings.push(sighting);
         }
         Ok(sightings)
     }
@@ -114,22 +129,6 @@ impl Extractor {
     /// Entries of the list that the items are picked from: how full a page was, whatever a filter leaves of it.
     pub fn rows(&self, body: &Value) -> u64 {
         self.items.rows(body)
-    }
-
-    fn key_of(&self, item: &Value) -> Result<String, String> {
-        let path = self.key.text();
-        let key = match self.key.nodes(item).as_slice() {
-            [Value::String(text)] if !text.trim().is_empty() => text.clone(),
-            [Value::String(_)] => return Err(format!("the key `{path}` is empty")),
-            [Value::Number(n)] => value::number_text(n),
-            [other] => return Err(format!("the key `{path}` is {}, not text or a number", kind_of(other))),
-            [] => return Err(format!("there is no key `{path}`")),
-            several => return Err(format!("the key `{path}` is {} values, not one", several.len())),
-        };
-        if key.len() > LONGEST_KEY {
-            return Err(format!("the key `{path}` is longer than {LONGEST_KEY} bytes"));
-        }
-        Ok(key)
     }
 
     fn sighting(&self, key: String, item: &Value, arrived_at: Stamp) -> Sighting {
@@ -141,12 +140,11 @@ impl Extractor {
         };
         let read =
             |f: &Field| value::read(f.kind, &f.plausible, f.path.one(item).filter(|_| holds(&f.when)), arrived_at);
-        let mut fields: Vec<_> = self.fields.iter().map(|f| (f.name.clone(), read(f))).collect();
+        let fields: Vec<_> = self.fields.iter().map(|f| (f.name.clone(), read(f))).collect();
         let state = self.states.iter().find(|rule| holds(&rule.when)).map(|rule| rule.state(&fields));
         let title = self.title.as_ref().and_then(|t| t.one(item)).and_then(value::text);
         let title = title.filter(|t| !t.trim().is_empty()).unwrap_or_else(|| key.clone());
         let fingerprint = self.fingerprint(item, &key, &title, state.as_ref(), &fields);
-        fields.extend(self.observed.as_ref().map(|o| (OBSERVED_AT.to_owned(), o.read(item, arrived_at))));
         Sighting { key, title, state, fields, fingerprint }
     }
 
@@ -161,7 +159,7 @@ impl Extractor {
     ) -> [u8; 16] {
         let mut digest = Digest::new();
         if self.fields.is_empty() && self.states.is_empty() {
-            let moving = self.volatile.iter().chain(self.observed.as_ref().map(Observed::path));
+            let moving = self.volatile.iter().chain(self.observed.as_ref().and_then(Observed::inside));
             let left_out: LeftOut = moving.flat_map(|path| path.nodes(item)).map(std::ptr::from_ref).collect();
             digest.json(item, &left_out);
             return digest.finish();
@@ -185,6 +183,27 @@ impl StateRule {
             _ => None,
         });
         ItemState { word: self.is.clone(), decays }
+    }
+}
+
+/// Keys by name are those of a map's members, and not every kind of key can tell the rows of several pages apart.
+fn fitting(
+    items: Option<ItemsPath>,
+    key: Option<Key>,
+    spec: &TargetSpec,
+    errors: &mut Vec<String>,
+) -> (Option<ItemsPath>, Option<Key>) {
+    let (Some(items), Some(key)) = (items, key) else { return (None, None) };
+    if spec.page.is_some() && !key.is_for_pages() {
+        errors.push(format!("key: `{}` would be the same on every page of the list", spec.key));
+    }
+    let by_spot = matches!(key, Key::Name | Key::Position);
+    if by_spot && !items.is_below() {
+        errors.push(format!("key: `{}` needs items that stand in a map or a list; `$` is the whole answer", spec.key));
+    }
+    match key {
+        Key::Name => (Some(items.of_a_map()), Some(key)),
+        _ => (Some(items), Some(key)),
     }
 }
 

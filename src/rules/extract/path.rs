@@ -2,7 +2,7 @@
 //! mistakes into sentences; must not know what the values mean.
 
 use serde_json::Value;
-use serde_json_path::JsonPath;
+use serde_json_path::{JsonPath, PathElement};
 
 /// A path below some value.
 #[derive(Clone, Debug)]
@@ -57,12 +57,29 @@ impl Filter {
     }
 }
 
+/// Where an item stands in what holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spot<'v> {
+    /// Of a map.
+    Name(&'v str),
+    /// Of a list, from 0.
+    Position(usize),
+}
+
+/// What holds the items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holder {
+    List,
+    Map,
+}
+
 /// The path to the items. Knows the list that they stand in, so that a list that is empty can be told from one that is not there.
 #[derive(Clone, Debug)]
 pub(crate) struct ItemsPath {
     all: Path,
     /// The list, where the last segment picks from one (`[*]`, `.*`, a filter, a slice).
     list: Option<Path>,
+    holder: Holder,
 }
 
 impl ItemsPath {
@@ -70,7 +87,17 @@ impl ItemsPath {
         let all = Path::parse(text)?;
         let (parent, last) = split_last_segment(text);
         let list = if picks_from_a_list(last) { Some(Path::parse(parent)?) } else { None };
-        Ok(ItemsPath { all, list })
+        Ok(ItemsPath { all, list, holder: Holder::List })
+    }
+
+    /// The same, where the items are the members of a map. An empty one is no list that became something else.
+    pub(crate) fn of_a_map(self) -> ItemsPath {
+        ItemsPath { holder: Holder::Map, ..self }
+    }
+
+    /// Whether what it finds stands in something.
+    pub(crate) fn is_below(&self) -> bool {
+        self.all.text().trim() != "$"
     }
 
     /// The items, or why this is not an answer of the expected shape (A10, A12): a missing list is not an empty one.
@@ -83,11 +110,25 @@ impl ItemsPath {
         if lists.is_empty() {
             return Err(format!("items: there is no `{}`", list.text()));
         }
-        let is_wrong = |v: &&&Value| !(v.is_array() || v.is_object() && !found.is_empty());
-        match lists.iter().find(is_wrong) {
-            Some(other) => Err(format!("items: `{}` is {}, not a list", list.text(), kind_of(other))),
+        let (is_right, called): (fn(&Value, bool) -> bool, _) = match self.holder {
+            Holder::List => (|v, found| v.is_array() || v.is_object() && found, "a list"),
+            // Some languages cannot tell an empty map from an empty list.
+            Holder::Map => (|v, _| v.is_object() || v.as_array().is_some_and(Vec::is_empty), "a map"),
+        };
+        match lists.iter().find(|v| !is_right(v, !found.is_empty())) {
+            Some(other) => Err(format!("items: `{}` is {}, not {called}", list.text(), kind_of(other))),
             None => Ok(found),
         }
+    }
+
+    /// Where each of the items stands, in their order.
+    pub(crate) fn spots<'v>(&self, body: &'v Value) -> Vec<Option<Spot<'v>>> {
+        let spot = |element: &PathElement<'v>| match element {
+            PathElement::Name(name) => Spot::Name(name),
+            PathElement::Index(at) => Spot::Position(*at),
+        };
+        let located = self.all.query.query_located(body).all();
+        located.into_iter().map(|node| node.location().last().map(spot)).collect()
     }
 
     /// Entries of the list; where there is none, what is found.
@@ -204,6 +245,26 @@ mod tests {
             let got = path.items(&body).map(|items| items.len());
             assert_eq!(got.as_ref().map_err(String::as_str).copied(), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn members_of_a_map_have_names_and_an_empty_map_is_empty() {
+        let path = ItemsPath::parse("$.zones.*").unwrap().of_a_map();
+        for (body, expected) in [
+            (json!({"zones": {"1": {}, "2": 7}}), Ok(vec![Some(Spot::Name("1")), Some(Spot::Name("2"))])),
+            (json!({"zones": {}}), Ok(vec![])),
+            (json!({"zones": []}), Ok(vec![])),
+            (json!({"zones": [1]}), Err("items: `$.zones` is a list, not a map")),
+            (json!({"zones": "later"}), Err("items: `$.zones` is a text, not a map")),
+            (json!({}), Err("items: there is no `$.zones`")),
+        ] {
+            let got = path.items(&body).map(|_| path.spots(&body));
+            assert_eq!(got.as_ref().map_err(String::as_str), expected.as_ref().map_err(|e| *e), "{body}");
+        }
+        let lists = ItemsPath::parse("$[?@.on == true]").unwrap();
+        let spots = [Some(Spot::Position(0)), Some(Spot::Position(2))];
+        assert_eq!(lists.spots(&json!([{"on": true}, {"on": false}, {"on": true}])), spots);
+        assert_eq!(ItemsPath::parse("$").unwrap().spots(&json!({})), [None]);
     }
 
     #[test]

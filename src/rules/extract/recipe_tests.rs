@@ -96,8 +96,8 @@ fn outcome(status: u16, body: &str) -> (Outcome, String, Option<String>) {
 }
 
 fn seen(body: &str, arrived: u64) -> Vec<Sighting> {
-    let extractor = Extractor::compile(&target()).unwrap();
-    extractor.extract(&serde_json::from_str(body).unwrap(), at(arrived)).unwrap()
+    let extractor = Extractor::compile(&target(), "UTC").unwrap();
+    extractor.extract(&serde_json::from_str(body).unwrap(), &[], at(arrived)).unwrap()
 }
 
 fn field<'a>(sighting: &'a Sighting, name: &str) -> &'a FieldValue {

@@ -1,14 +1,14 @@
 //! Extraction as its readers meet it: shapes, keys, states, fingerprints, and what is refused.
 
 use super::*;
-use crate::domain::spec::{ObservedKind, ObservedSpec};
+use crate::domain::spec::{ObservedKind, ObservedPlace, ObservedSpec};
 use crate::domain::time::{Span, Steady, Wall};
 use proptest::prelude::*;
 use serde_json::json;
 
-const ARRIVED: Stamp = Stamp { steady: Steady(1_000_000), wall: Wall(1_796_007_373_000), era: 3 };
+pub(super) const ARRIVED: Stamp = Stamp { steady: Steady(1_000_000), wall: Wall(1_796_007_373_000), era: 3 };
 
-fn target() -> TargetSpec {
+pub(super) fn target() -> TargetSpec {
     TargetSpec {
         name: "t".into(),
         get: "/t".into(),
@@ -27,7 +27,7 @@ fn target() -> TargetSpec {
     }
 }
 
-fn field(name: &str, path: &str, kind: FieldKind) -> FieldSpec {
+pub(super) fn field(name: &str, path: &str, kind: FieldKind) -> FieldSpec {
     FieldSpec { name: name.into(), path: path.into(), kind, when: None, volatile: false, plausible: Default::default() }
 }
 
@@ -56,8 +56,12 @@ fn observed_at_of(sighting: &Sighting) -> Option<Wall> {
     crate::domain::item::observed_at(&sighting.fields)
 }
 
+pub(super) fn observed(place: ObservedPlace, kind: ObservedKind) -> Option<ObservedSpec> {
+    Some(ObservedSpec { place, kind, time_zone: None })
+}
+
 fn extract(spec: &TargetSpec, body: Value) -> Result<Vec<Sighting>, String> {
-    Extractor::compile(spec).unwrap().extract(&body, ARRIVED)
+    Extractor::compile(spec, "UTC").unwrap().extract(&body, &[], ARRIVED)
 }
 
 fn one(spec: &TargetSpec, item: Value) -> Sighting {
@@ -89,7 +93,7 @@ fn an_answer_of_another_shape_is_an_error_in_words() {
         (json!({"data": [{"id": ""}]}), "item 1: the key `$.id` is empty"),
         (json!({"data": [{"id": 1}, {"id": "1"}]}), "item 2: the key `1` was already taken by another item"),
         (json!({"data": ["limit exceeded"]}), "item 1: there is no key `$.id`"),
-        (json!({"data": [{"id": long}]}), "item 1: the key `$.id` is longer than 1024 bytes"),
+        (json!({"data": [{"id": long}]}), "item 1: its key is longer than 1024 bytes"),
         (json!({"data": "API token limit exceeded"}), "items: `$.data` is a text, not a list"),
         (json!({"statusCode": 190, "body": {}, "message": "daily limit"}), "items: there is no `$.data`"),
         (json!([{"id": 1}]), "items: there is no `$.data`"),
@@ -179,7 +183,7 @@ fn without_fields_the_fingerprint_is_over_the_item_but_for_what_is_volatile() {
 
 #[test]
 fn the_time_of_a_reading_is_read_and_is_no_change() {
-    let at = |path: &str| Some(ObservedSpec { path: path.into(), kind: ObservedKind::EpochS });
+    let at = |path: &str| observed(ObservedPlace::Item(path.into()), ObservedKind::EpochS);
     for bare in [target(), zones()] {
         let spec = TargetSpec { observed_at: at("$.at"), ..bare };
         let seen = |at: Value| one(&spec, json!({"id": 1, "on": true, "run": 40, "level": 1, "at": at}));
@@ -190,7 +194,7 @@ fn the_time_of_a_reading_is_read_and_is_no_change() {
         assert_eq!((observed_at_of(&seen(json!(0))), seen(json!(0)).fields.len()), (None, old.fields.len()));
     }
     let wrong = TargetSpec { observed_at: at("at"), ..target() };
-    assert!(Extractor::compile(&wrong).unwrap_err()[0].starts_with("observed_at.path: "));
+    assert!(Extractor::compile(&wrong, "UTC").unwrap_err()[0].starts_with("observed_at: "));
 }
 
 #[test]
@@ -222,7 +226,7 @@ fn every_mistake_is_told_with_its_key() {
         volatile: vec!["x".into()],
         ..target()
     };
-    let errors = Extractor::compile(&spec).unwrap_err();
+    let errors = Extractor::compile(&spec, "UTC").unwrap_err();
     let starts = [
         "items: ",
         "key: ",
@@ -302,9 +306,9 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_answer_panics_and_keys_are_distinct(body in any_json(), item in any_json()) {
-        let extractor = Extractor::compile(&zones()).unwrap();
+        let extractor = Extractor::compile(&zones(), "UTC").unwrap();
         for body in [body, json!({"data": [item]})] {
-            if let Ok(seen) = extractor.extract(&body, ARRIVED) {
+            if let Ok(seen) = extractor.extract(&body, &[], ARRIVED) {
                 let keys: HashSet<_> = seen.iter().map(|s| &s.key).collect();
                 prop_assert_eq!(keys.len(), seen.len());
             }
@@ -321,7 +325,7 @@ proptest! {
 
     #[test]
     fn no_expression_panics(text in r"[$@\[\]?*.'a-z0-9 <>=&|:,()-]{0,20}") {
-        let _ = Extractor::compile(&TargetSpec { items: text.clone(), key: text.clone(), ..target() });
+        let _ = Extractor::compile(&TargetSpec { items: text.clone(), key: text.clone(), ..target() }, "UTC");
         let _ = ItemsPath::parse(&text);
         let _ = Filter::parse(&text);
     }

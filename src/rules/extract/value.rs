@@ -64,7 +64,7 @@ pub(super) fn is_exact_integer(f: f64) -> bool {
 }
 
 /// A finite number, also in a text that is nothing but a decimal number.
-fn number(value: &Value) -> Option<f64> {
+pub(super) fn number(value: &Value) -> Option<f64> {
     let n = match value {
         Value::Number(n) => n.as_f64()?,
         Value::String(s) => {
