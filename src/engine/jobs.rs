@@ -116,11 +116,8 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     let mut exchanged = match exchange(core, conn, &asking, permit, request.clone()).await {
         Ok(exchanged) => exchanged,
         Err(stopped) => {
-            let words = format!(
-                "the provider redirected it, and the next hop was not funded: {}",
-                words::why(&stopped, &core.clock.now(), Telling::Kept)
-            );
-            return Attempt::Final(finish_returning(core, job, JobState::Unknown, &words).await);
+            let (state, words) = ended_by(&stopped, &core.clock.now());
+            return Attempt::Final(finish_returning(core, job, state, &words).await);
         }
     };
     let reply = std::mem::replace(&mut exchanged.reply, super::fetch::learn::placeholder());
@@ -154,6 +151,23 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     }
     *state = after.state;
     if again { Attempt::Again(job) } else { Attempt::Final(job) }
+}
+
+/// What is known of a command whose request was under way when it was stopped.
+fn ended_by(stopped: &Stopped, now: &Now) -> (JobState, String) {
+    let why = words::why(stopped, now, Telling::Kept);
+    match stopped {
+        // A request whose token is not accepted does nothing.
+        Stopped::Unrenewed(_) | Stopped::Unrepeated(_) | Stopped::Unaskable(_) => {
+            (JobState::Failed, format!("not carried out: {why}"))
+        }
+        Stopped::Refused(_) | Stopped::Midway(_) => {
+            (JobState::Unknown, format!("the provider redirected it, and the next hop was not funded: {why}"))
+        }
+        Stopped::Paused | Stopped::Store(_) => {
+            (JobState::Unknown, format!("it may or may not have been carried out, and it is not sent again: {why}"))
+        }
+    }
 }
 
 /// Read at start without a complaint, so that it is a path.

@@ -79,16 +79,13 @@ impl Appliance {
     fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
         let sentence = words::ended(&format!("{what}: {}", words::why(stopped, &self.now(), Telling::Anew)));
         let not_yet = |sentence| Denied::NotYet { sentence, not_before: None, retry_after_s: None };
-        match stopped {
-            Stopped::Refused(refusal) | Stopped::Midway(refusal) => match refusal {
-                Refusal::NotUntil { at, .. } if *at != Steady::MAX => self.not_before(*at, sentence),
-                Refusal::Held(hold) => self.not_before(hold.until, sentence),
-                Refusal::Probing { at } => self.not_before(*at, sentence),
-                Refusal::NotUntil { .. } | Refusal::NeverFits { .. } => not_yet(sentence),
-            },
-            Stopped::Paused => Denied::Paused(sentence),
-            Stopped::Unaskable(_) => not_yet(sentence),
-            Stopped::Store(e) => Denied::Unavailable(e.to_string()),
+        match (stopped, stopped.refusal()) {
+            (Stopped::Paused, _) => Denied::Paused(sentence),
+            (Stopped::Store(e), _) => Denied::Unavailable(e.to_string()),
+            (_, Some(Refusal::NotUntil { at, .. })) if *at != Steady::MAX => self.not_before(*at, sentence),
+            (_, Some(Refusal::Held(hold))) => self.not_before(hold.until, sentence),
+            (_, Some(Refusal::Probing { at })) => self.not_before(*at, sentence),
+            (_, None | Some(Refusal::NotUntil { .. } | Refusal::NeverFits { .. })) => not_yet(sentence),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::core::{Conn, Core, Target};
 use super::fetch::{Done, Round, Stopped, Wish, fetch};
 use super::turns::{Ear, Turn};
+use super::words::{self, Telling};
 use crate::domain::connection::{ConnectionState, HoldScope};
 use crate::domain::ids::Caller;
 use crate::domain::target::Phase;
@@ -176,16 +177,15 @@ async fn poll_once(
                     conn.after_refusal(&limit, at)
                 }
                 Err(Stopped::Refused(Refusal::Probing { at })) => at,
-                Err(Stopped::Midway(_)) => return Err(Polled::Held),
+                Err(stopped) if stopped.was_sent() => return Err(Polled::Held),
                 Err(Stopped::Refused(Refusal::Held(hold))) if hold.scope != HoldScope::Credential => {
                     return Err(Polled::Held);
                 }
                 Err(Stopped::Refused(Refusal::Held(_)) | Stopped::Paused) => return Err(Polled::Over),
-                Err(Stopped::Refused(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
-                    return Err(Polled::Trouble(format!("limit \"{limit}\" can never fund {}", target.key)));
+                Err(stopped) => {
+                    let why = words::why(&stopped, &core.clock.now(), Telling::Kept);
+                    return Err(Polled::Trouble(format!("{}: {why}", target.key)));
                 }
-                Err(Stopped::Unaskable(why)) => return Err(Polled::Trouble(why)),
-                Err(Stopped::Store(e)) => return Err(Polled::Trouble(e.to_string())),
             },
         };
         // The refusal is exact; a slice of patience keeps a ledger that disagrees from turning this into a busy loop.

@@ -144,6 +144,13 @@ const fn in_words(reason: HoldReason) -> &'static str {
 pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
     match stopped {
         Stopped::Refused(refusal) | Stopped::Midway(refusal) => refused(refusal, now, telling),
+        Stopped::Unrenewed(refusal) => format!(
+            "the access token is not accepted any more, and no other is to be had: {}",
+            refused(refusal, now, telling)
+        ),
+        Stopped::Unrepeated(refusal) => {
+            format!("there is a new access token, and nothing to ask again with: {}", refused(refusal, now, telling))
+        }
         Stopped::Paused => "the connection is paused".to_owned(),
         Stopped::Unaskable(why) => format!("the request {why}"),
         Stopped::Store(e) => e.to_string(),
@@ -152,7 +159,7 @@ pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
 
 fn refused(refusal: &Refusal, now: &Now, telling: Telling) -> String {
     match refusal {
-        Refusal::NotUntil { at, limit } => {
+        Refusal::NotUntil { at, limit } if *at != Steady::MAX => {
             format!("limit \"{limit}\" has nothing left until {}", time_ahead(*at, now, telling))
         }
         Refusal::Held(hold) => {
@@ -163,7 +170,9 @@ fn refused(refusal: &Refusal, now: &Now, telling: Telling) -> String {
         Refusal::Probing { .. } => {
             "the hold has just ended, and one request is finding out whether the provider agrees".to_owned()
         }
-        Refusal::NeverFits { limit } => format!("limit \"{limit}\" can never fund it"),
+        Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit } => {
+            format!("limit \"{limit}\" can never fund it")
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Credentials that renew themselves: one renewal at a time, durable before use, charged, never in a loop, and no token anywhere in
 //! sight (A46, A47, A51, A53).
 
+use crate::support::operator::job_id;
 use crate::support::script::{Asked, Script};
 use crate::support::wire::json;
 use crate::support::*;
@@ -281,6 +282,22 @@ async fn a_dead_refresh_token_is_a_finding_and_a_new_one_goes_on_with_the_same_b
         open.iter().filter(|f| f["kind"] == "credential_reauthorize").all(|f| !f["closed_at"].is_null()),
         "{open:#?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_whose_token_is_neither_accepted_nor_renewed_was_not_carried_out() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let command = "[[connection.command]]\nname = \"open\"\nget = \"/open\"\nretry = \"never\"\n";
+    let app = TestApp::start(config(&truth, &[connection("yard", &provider, "") + command])).await;
+    reads(&app, "yard").await;
+    *truth.refresh.lock().unwrap() = "granted-anew".to_owned();
+    truth.revokes_access();
+    let accepted = app.operator().commands("yard", "open", &json!({}), None).await.expect(202).json();
+    let job = app.operator().sees_job(job_id(&accepted), "failed").await;
+    let message = job["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("not carried out: the access token is not accepted any more"), "{job}");
+    assert!(message.contains("unknown or used") && !message.contains("redirected"), "{job}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

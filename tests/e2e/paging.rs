@@ -1,5 +1,6 @@
 //! Lists that come page by page (DESIGN law 2, VENDORS A33, A34): every page is budgeted, and only a proven end removes anything.
 
+use crate::support::script::Script;
 use crate::support::*;
 use serde_json::Value;
 
@@ -193,4 +194,51 @@ async fn a_refresh_that_cannot_fund_one_page_is_refused_and_one_that_can_spends_
     reply.expect_problem(429);
     assert_eq!(provider.count(), 4, "{:?}", provider.seen());
     provider.was_never_over();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_always_refused_ends_in_a_part_that_goes_on_ever_more_rarely() {
+    let provider = PagedProvider::of(6, 2).await;
+    let shop = cursor(&provider).every("1s");
+    let body = format!("{}[connection.waits]\nfloor = \"1s\"\n", shop.body);
+    let app = TestApp::start(Config::new().with(shop.body(&body))).await;
+    is_whole(&app, 3, 6).await;
+    provider.says_to_wait("1");
+    provider.refuses(&[2]);
+    let target = scanned(&app, "the reading is a part", |t| t["scan"]["complete"] == false).await;
+    assert_eq!(target["scan"]["reason"], "rate limited (429)", "{target}");
+    let (third, from) = ("4", provider.count());
+    let refused = provider.times_of(third).len();
+    let asked = |times: usize| provider.times_of(third).len().saturating_sub(refused) >= times;
+    eventually("it is asked again and again", secs(40), || async { asked(4).then_some(()) }).await;
+
+    // The first time again goes on where it stood, and nobody knocks: each time it takes longer.
+    assert!(provider.seen()[from].contains(third), "{:?}", provider.seen());
+    let times = provider.times_of(third).split_off(refused - 1);
+    let gaps: Vec<Duration> = times.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
+    assert!(gaps[0] >= secs(1) && gaps[1] >= secs(2) && gaps[3] >= secs(4), "{gaps:?}");
+    assert!(provider.count() - from <= 4 + 2 * 2, "a loop: {:?}", provider.seen());
+    let target = app.target("shop", "rows").await;
+    assert_eq!((&target["scan"]["pages"], &target["item_count"]), (&2.into(), &6.into()), "{target}");
+    assert!(target["items"].as_array().is_some_and(|all| all.iter().all(|i| i["removed_at"].is_null())), "{target}");
+
+    provider.refuses(&[]);
+    eventually("it is whole again", secs(40), || async {
+        (app.target("shop", "rows").await["scan"]["complete"] == true).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_page_that_leads_on_to_what_is_not_funded_says_so() {
+    let provider = Script::answering(|_| wire::http(307, &[("location", "/elsewhere")], b"")).await;
+    let one = "name = \"one\"\nrequests = 1\nwindow = \"60s\"\nkind = \"rolling\"";
+    let body = "[[connection.target]]\nname = \"rows\"\nget = \"/rows\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n\
+                page = { style = \"next-url\", next = \"$.next\" }\n";
+    let shop = Connection::plain("shop", &provider.base_url()).quiet().limit_text(one).body(body);
+    let app = TestApp::start(Config::new().with(shop)).await;
+    let tells = |t: &Value| t["sentence"].as_str().is_some_and(|s| s.contains("waits for the next round"));
+    let target = app.target_when("shop", "rows", "the reason is shown", tells).await;
+    assert!(target["sentence"].as_str().is_some_and(|s| s.contains("limit \"one\"")), "{target}");
+    assert_eq!(provider.asked().len(), 1);
 }

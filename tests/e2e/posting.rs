@@ -83,6 +83,7 @@ async fn a_graphql_question_costs_what_the_provider_says_and_partial_data_is_no_
         "the provider's word counts, not the declared cost"
     );
     assert_eq!(app.ledger("kitchen").await[0]["cost"], 400);
+    assert_eq!(first["refresh"], json!({"requests": 1, "units_each": 400}), "and the next is known to cost as much");
 
     let reply = app.operator().refreshes("kitchen", "homes").await;
     let refreshed = reply.expect(200).json();

@@ -116,8 +116,10 @@ pub async fn exchange(
     let Some(version) = carried.filter(|_| is_rejected(core, conn, &first.reply)) else { return Ok(first) };
     let rule = "the access token is not accepted any more; it is renewed once".to_owned();
     settle(core, conn, &first, Outcome::CredentialRejected, rule).await?;
-    token::renew(core, conn, asking.caller, Some(version)).await?;
-    let permit = admit(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await?;
+    let renewed = token::renew(core, conn, asking.caller, Some(version)).await;
+    renewed.map_err(|stopped| stopped.once(Stopped::Unrenewed))?;
+    let permit = admit(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await;
+    let permit = permit.map_err(|stopped| stopped.once(Stopped::Unrepeated))?;
     hops(core, conn, asking, permit, request).await
 }
 
@@ -159,7 +161,8 @@ async fn hops(
         settle(core, conn, &exchanged, Outcome::Redirected, rule).await?;
         asking.endpoint = endpoint_of(&then.location);
         request = then;
-        permit = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await?;
+        let admitted = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await;
+        permit = admitted.map_err(|stopped| stopped.once(Stopped::Midway))?;
     }
 }
 

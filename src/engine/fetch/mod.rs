@@ -37,9 +37,13 @@ const PATIENCE: Span = Span::from_secs(5);
 #[derive(Debug)]
 pub enum Stopped {
     Refused(Refusal),
-    /// Something was sent, and what it led on to (a redirect, a renewed token) was refused. Asking again would begin anew, and that is
-    /// for the next round (law 8).
+    /// Something was sent, and what it led on to (a redirect) was refused. Asking again would begin anew, and that is for the next round
+    /// (law 8).
     Midway(Refusal),
+    /// The access token was not accepted, so that nothing was done, and another one was refused.
+    Unrenewed(Refusal),
+    /// The same, and there is another token: asking with it was refused.
+    Unrepeated(Refusal),
     /// An operator switched the connection off, perhaps while this waited (F11).
     Paused,
     /// The request cannot be written down at this moment: a date beyond any calendar.
@@ -57,15 +61,23 @@ impl Stopped {
     /// What the budget said, whether or not something had been sent by then.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
-            Stopped::Refused(refusal) | Stopped::Midway(refusal) => Some(refusal),
+            Stopped::Refused(refusal)
+            | Stopped::Midway(refusal)
+            | Stopped::Unrenewed(refusal)
+            | Stopped::Unrepeated(refusal) => Some(refusal),
             Stopped::Paused | Stopped::Unaskable(_) | Stopped::Store(_) => None,
         }
     }
 
-    /// The same, once something was sent.
-    fn midway(self) -> Stopped {
+    /// Whether something was sent by then: asking again is for the next round.
+    pub fn was_sent(&self) -> bool {
+        matches!(self, Stopped::Midway(_) | Stopped::Unrenewed(_) | Stopped::Unrepeated(_))
+    }
+
+    /// The refusal as one of something that was under way already.
+    fn once(self, under_way: fn(Refusal) -> Stopped) -> Stopped {
         match self {
-            Stopped::Refused(refusal) => Stopped::Midway(refusal),
+            Stopped::Refused(refusal) => under_way(refusal),
             other => other,
         }
     }
@@ -137,12 +149,13 @@ pub async fn fetch(
     let exchanged = match ask(core, conn, target, caller, asked, round.as_deref_mut()).await {
         Ok(exchanged) => exchanged,
         Err(stopped) => {
+            let asked = scan::Asked { core, conn, target, before: &before, round: None };
+            if stopped.was_sent() && paged.as_ref().is_none_or(|(_, reading)| reading.is_first()) {
+                part::led_on(asked, &stopped).await?;
+            }
             if let Some((_, mut reading)) = paged.take() {
-                let asked = scan::Asked { core, conn, target, before: &before, round: None };
                 scan::interrupted(asked, &mut reading, &stopped, patience(conn, caller)).await?;
                 flight.keep(reading);
-            } else if let Stopped::Midway(_) = &stopped {
-                part::led_on(core, conn, target, before, &stopped).await?;
             }
             return Err(stopped);
         }
@@ -176,7 +189,7 @@ pub async fn fetch_all(
                 core.clock.sleep_until(at).await;
             }
             // What was seen is on the shelf, and said to be a part.
-            Err(Stopped::Refused(_) | Stopped::Midway(_) | Stopped::Paused) => {
+            Err(stopped) if stopped.refusal().is_some() || matches!(stopped, Stopped::Paused) => {
                 return Ok(Done { goes_on: None, ..done });
             }
             Err(e) => return Err(e),
@@ -264,7 +277,7 @@ async fn ask(
         *round = begun;
     }
     drop(state);
-    exchange(core, conn, &asking, permit, request).await.map_err(Stopped::midway)
+    exchange(core, conn, &asking, permit, request).await
 }
 
 /// Somebody else asked while a round waited for its turn: the answer is as new as the round could wish for, and is the round's. The next

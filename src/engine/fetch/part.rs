@@ -4,6 +4,7 @@
 
 use super::Stopped;
 use super::learn::{self, Learned};
+use super::scan::Asked;
 use crate::domain::event::NewEvent;
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
@@ -63,30 +64,44 @@ impl Part {
     }
 }
 
-/// The provider led on to another request, which was refused: the reason stands with the last good answer until the next one.
-pub async fn led_on(
-    core: &Core,
-    conn: &Conn,
-    target: &Target,
-    before: TargetState,
-    stopped: &Stopped,
-) -> Result<(), Stopped> {
+/// What is shown of a target that is not asked on for now: nothing failed that would be counted.
+fn waiting(before: &TargetState, at: Stamp, reason: String) -> Trouble {
+    Trouble {
+        since: before.trouble.as_ref().map_or(at, |t| t.since),
+        outcome: Outcome::NotReady,
+        reason,
+        said: None,
+        failures: before.trouble.as_ref().map_or(0, |t| t.failures),
+    }
+}
+
+/// One answer led on to another request, which was refused: the reason stands with the last good answer until the next one.
+pub async fn led_on(asked: Asked<'_>, stopped: &Stopped) -> Result<(), Stopped> {
+    let Asked { core, conn, target, before, .. } = asked;
     let now = core.clock.now();
     let at = now.stamp();
     let why = words::why(stopped, &now, Telling::Kept);
-    let trouble = Trouble {
-        since: before.trouble.as_ref().map_or(at, |t| t.since),
-        outcome: Outcome::NotReady,
-        reason: format!("one answer needs another request, which waits for the next round: {why}"),
-        said: None,
-        failures: before.trouble.as_ref().map_or(0, |t| t.failures),
+    let reason = match stopped {
+        Stopped::Unrenewed(_) => why,
+        _ => format!("one answer needs another request, which waits for the next round: {why}"),
     };
-    let events = learn::troubled(conn, target, &before, &trouble, at).into_iter().collect();
-    let state = TargetState { attempted_at: Some(at), trouble: Some(trouble), ..before };
+    let trouble = waiting(before, at, reason);
+    let events = learn::troubled(conn, target, before, &trouble, at).into_iter().collect();
+    let state = TargetState { attempted_at: Some(at), trouble: Some(trouble), ..before.clone() };
     let writes = vec![Write::Target(target.key.clone(), state)];
-    let (findings, learned) = (Vec::new(), Vec::new());
-    let commit = Commit { writes, events, findings, learned, ..Commit::default() };
-    let events = core.commit(commit).await?;
+    publish(core, Learned { writes, events, findings: Vec::new(), quiet: false }).await
+}
+
+/// Publishes what was seen so far, since the next page has to wait.
+pub async fn waits(asked: Asked<'_>, part: Part, at: Stamp) -> Result<(), Stopped> {
+    let Asked { core, conn, target, before, .. } = asked;
+    publish(core, part.learned(conn, target, before, waiting(before, at, String::new()))).await
+}
+
+/// A commit without an answer.
+async fn publish(core: &Core, learned: Learned) -> Result<(), Stopped> {
+    let Learned { writes, events, findings, .. } = learned;
+    let events = core.commit(Commit { writes, events, findings, ..Commit::default() }).await?;
     core.publish(events);
     Ok(())
 }

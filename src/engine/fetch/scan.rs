@@ -3,21 +3,20 @@
 //! else as what was seen, and said to be a part (A33). A crash in between publishes nothing.
 
 use super::exchange::Exchanged;
-use super::learn::{self, Content, Judged, Learned, hear, settle, unexpected};
-use super::part::{Part, Why};
+use super::learn::{self, Content, Judged, hear, settle, unexpected};
+use super::part::{self, Part, Why};
 use super::{Done, Round, Stopped, Wish};
 use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::page::Scan;
 use crate::domain::reply::Reply;
-use crate::domain::target::{TargetState, Trouble};
+use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::engine::core::{Conn, Core, Target};
 use crate::rules::budget::Refusal;
 use crate::rules::extract::wrong_shape;
 use crate::rules::paging::{Ask, Page, Pager, Step, Trail, digest};
 use crate::rules::reconcile::{self, Extent, Reconciled, reconcile_pages};
-use crate::store::Commit;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -320,7 +319,7 @@ pub async fn interrupted(
     stopped: &Stopped,
     patience: Span,
 ) -> Result<(), Stopped> {
-    let Asked { core, conn, target, before, .. } = asked;
+    let Asked { core, target, before, .. } = asked;
     let now = core.clock.now();
     if let Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at }) = stopped
         && *at <= now.steady + patience
@@ -341,17 +340,5 @@ pub async fn interrupted(
     scan.told = Some(scan.trail.pages);
     let at = now.stamp();
     let part = scan.part(core, target, before, Why { words: Some(words), at, is_wait: true })?;
-    let trouble = Trouble {
-        since: before.trouble.as_ref().map_or(at, |t| t.since),
-        outcome: Outcome::NotReady,
-        reason: String::new(),
-        said: None,
-        failures: before.trouble.as_ref().map_or(0, |t| t.failures),
-    };
-    let Learned { writes, events, findings, .. } = part.learned(conn, target, before, trouble);
-    let learned = Vec::new();
-    let commit = Commit { writes, events, findings, learned, ..Commit::default() };
-    let events = core.commit(commit).await?;
-    core.publish(events);
-    Ok(())
+    part::waits(asked, *part, at).await
 }

@@ -16,6 +16,8 @@ struct Inner {
     quota: Option<Quota>,
     /// Pages, from 0, that are refused with 429.
     refused: Vec<usize>,
+    /// The wait that a refusal names.
+    retry_after: &'static str,
     /// The page, from 0, that names a next one although it is the first again.
     leads_back: Option<usize>,
     elsewhere: Option<String>,
@@ -46,6 +48,7 @@ impl PagedProvider {
             size,
             quota: None,
             refused: Vec::new(),
+            retry_after: "7",
             leads_back: None,
             elsewhere: None,
             tagged: false,
@@ -82,6 +85,10 @@ impl PagedProvider {
     pub fn refuses(&self, pages: &[usize]) {
         self.lock().refused = pages.to_vec();
     }
+    /// Refusals name this wait from now on.
+    pub fn says_to_wait(&self, retry_after: &'static str) {
+        self.lock().retry_after = retry_after;
+    }
     pub fn leads_back_at(&self, page: usize) {
         self.lock().leads_back = Some(page);
     }
@@ -103,6 +110,10 @@ impl PagedProvider {
     }
     pub fn count(&self) -> usize {
         self.lock().seen.len()
+    }
+    /// When a request with this in its line arrived, each time.
+    pub fn times_of(&self, part: &str) -> Vec<Instant> {
+        self.lock().seen.iter().filter(|(_, line)| line.contains(part)).map(|(at, _)| *at).collect()
     }
 
     #[track_caller]
@@ -141,7 +152,7 @@ impl Inner {
         let from = from(style, &parameters, size);
         let page = from / size.max(1);
         if self.refused.contains(&page) {
-            return http(429, &[("retry-after", "7")], b"Too Many Requests");
+            return http(429, &[("retry-after", self.retry_after)], b"Too Many Requests");
         }
         let rows: Vec<Value> =
             self.rows.iter().skip(from).take(size).map(|id| value!({"id": id, "name": format!("row {id}")})).collect();
