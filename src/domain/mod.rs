@@ -15,6 +15,7 @@ pub mod quota;
 pub mod reply;
 pub mod send;
 pub mod spec;
+pub mod spend;
 pub mod state;
 pub mod target;
 pub mod time;

@@ -139,6 +139,12 @@ fn lost(charge: &Charge) -> Resolution {
     }
 }
 
+/// How a charge ends whose answer is long overdue, and was never written down.
+pub(super) fn given_up(charge: &Charge) -> Resolution {
+    let rule = "no answer was ever written down; the provider may have counted it".to_owned();
+    Resolution { rule, ..lost(charge) }
+}
+
 /// How a charge ends whose permit nobody ever had: the provider provably never saw the request.
 pub(super) fn unsent(charge: &Charge, rule: &str) -> Resolution {
     Resolution {

@@ -5,7 +5,7 @@ use super::codec::Damaged;
 use super::read::{held, numbered};
 use super::records;
 use super::tables::{self, StateRow, Table, meta};
-use super::{StoreError, TokenRecord, sentences};
+use super::{StoreError, TokenRecord, sentences, sums};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{ConnectionState, Hold};
@@ -31,6 +31,7 @@ pub(super) enum Entry {
     Token(TokenRecord),
     Finding(Finding),
     Learned(Learned),
+    Sum,
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -61,6 +62,7 @@ impl Entry {
             Table::Secrets => records::sealed_of(value).map(|_| Entry::Plain)?,
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),
+            Table::Spend => sums::line(key).and(records::sum_of(value)).map(|_| Entry::Sum)?,
         })
     }
 }

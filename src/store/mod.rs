@@ -30,6 +30,7 @@ mod rows;
 mod sealed;
 mod sentences;
 mod shield;
+mod sums;
 mod survey;
 mod tables;
 #[cfg(test)]

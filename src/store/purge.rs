@@ -7,7 +7,7 @@ use super::records;
 use super::rows::Row;
 use super::tables::{self, Table};
 use super::write::Writing;
-use crate::domain::time::{Span, Steady};
+use crate::domain::time::{Now, Span, Steady};
 use crate::rules::budget::Ledger;
 use std::ops::{Bound, ControlFlow};
 
@@ -20,7 +20,7 @@ const KEEP_FINDINGS: u64 = 1000;
 /// The purge rides on every so many commits, or after so many charges, and takes so many rows at most: more than came.
 const COMMITS: u32 = 64;
 const CHARGES: u64 = 2048;
-const ROWS: usize = 4096;
+pub(super) const ROWS: usize = 4096;
 
 impl Writing {
     /// Deletes a bounded number of rows that nothing needs any more, in the commit that happens anyway.
@@ -32,8 +32,10 @@ impl Writing {
         }
         self.purged_at_charge = self.next.charge;
         let snapshot = core.snapshot()?;
-        if let Some(before) = self.charges_needed_from(core) {
-            self.purge_charges(&snapshot, before)?;
+        if let Some(now) = self.latest.clone() {
+            let through = self.sum_up(core, &snapshot, &now)?;
+            let before = self.charges_needed_from(core, &now);
+            self.purge_charges(&snapshot, before, through)?;
         }
         self.purge_events(&snapshot)?;
         if let Some(now) = self.latest.as_ref().map(|now| now.steady) {
@@ -43,19 +45,18 @@ impl Writing {
     }
 
     /// The moment before which no limit and no page needs a charge. Forgets in memory what no limit counts, by the way.
-    fn charges_needed_from(&self, core: &Core) -> Option<Steady> {
-        let now = self.latest.as_ref()?;
+    fn charges_needed_from(&self, core: &Core, now: &Now) -> Steady {
         let mut from = Steady(now.steady.0.saturating_sub(KEEP_CHARGES.0));
         for (_, account) in core.books().iter_mut() {
             account.ledger.sweep(&account.latest);
             from = from.min(Ledger::horizon(&account.limits, &account.latest));
         }
-        Some(from)
+        from
     }
 
-    /// The last charge stays whatever its age: the next number is counted from it.
-    fn purge_charges(&mut self, snapshot: &Snapshot<'_>, before: Steady) -> Result<(), StoreError> {
-        let last = tables::number(snapshot.last_number(Table::Charges)?);
+    /// The last charge stays whatever its age: the next number is counted from it. And so does what is not summed.
+    fn purge_charges(&mut self, snapshot: &Snapshot<'_>, before: Steady, summed: u64) -> Result<(), StoreError> {
+        let last = tables::number(snapshot.last_number(Table::Charges)?.min(summed.saturating_add(1)));
         let mut old = Vec::new();
         snapshot.visit(Table::Charges, (Bound::Unbounded, Bound::Excluded(&last)), Order::Forth, |key, value| {
             if old.len() >= ROWS || !is_before(value, before) {

@@ -15,7 +15,7 @@ use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Span, Stamp, Steady};
-use redb::ReadTransaction;
+use redb::{ReadTransaction, ReadableTableMetadata};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -117,6 +117,12 @@ impl<'a> Snapshot<'a> {
             }
         }
         Ok(())
+    }
+
+    /// How many there are; lazy ones are not among them.
+    pub fn rows(&self, table: Table) -> Result<u64, StoreError> {
+        let open = self.txn.open_table(table.definition()).map_err(|e| self.failed(e))?;
+        open.len().map_err(|e| self.failed(e))
     }
 
     /// The number of the last row of a numbered table; 0 if it is empty.

@@ -7,8 +7,11 @@ use crate::domain::event::Event;
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::spend::{Hour, Spend, SpendLine};
 use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 impl Store {
     pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
@@ -42,6 +45,15 @@ impl Store {
     /// Charges of the connection reserved at or after `from`, oldest first.
     pub fn charges_since(&self, connection: &ConnectionKey, from: Stamp) -> Result<Vec<Charge>, StoreError> {
         self.core().read(|s| s.charges_since(connection, from))
+    }
+
+    /// Every request reserved in these hours, of all connections, summed by what `group` makes of its line; `None` leaves it out.
+    pub fn spend<K: Ord>(
+        &self,
+        hours: &Range<Hour>,
+        group: impl Fn(&SpendLine) -> Option<K>,
+    ) -> Result<BTreeMap<K, Spend>, StoreError> {
+        self.core().read(|s| s.spend(hours, &group))
     }
 
     pub fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {

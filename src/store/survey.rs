@@ -6,6 +6,7 @@ use super::entry::Entry;
 use super::read::{ALL, Order, Snapshot, numbered};
 use super::records;
 use super::sentences;
+use super::sums;
 use super::tables::{Table, meta};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
@@ -81,7 +82,7 @@ impl Newest {
             Entry::Token(token) => self.see(token.created_at),
             Entry::Learned(learned) => self.see_all([Some(learned.asked_at), learned.foreign_seen_at]),
             Entry::Finding(finding) => self.see_all([Some(finding.last_seen_at), finding.closed_at]),
-            Entry::Plain => (),
+            Entry::Sum | Entry::Plain => (),
         }
     }
 }
@@ -122,6 +123,7 @@ pub(super) struct Contents {
     pub events: u64,
     pub tokens: u64,
     pub findings: u64,
+    pub sums: u64,
     pub newest: Option<Stamp>,
 }
 
@@ -137,7 +139,10 @@ pub(super) fn contents(snapshot: &Snapshot<'_>) -> Result<Contents, StoreError> 
             Ok(())
         })?;
     }
-    Ok(Contents { newest: newest.0, ..found })
+    match sums::recount(snapshot)? {
+        None => Ok(Contents { newest: newest.0, ..found }),
+        Some(difference) => Err(sentences::corrupt(snapshot.name(), &difference)),
+    }
 }
 
 fn each(
@@ -163,6 +168,7 @@ impl Contents {
             Entry::Event(_) => self.events += 1,
             Entry::Token(_) => self.tokens += 1,
             Entry::Finding(_) => self.findings += 1,
+            Entry::Sum => self.sums += 1,
             Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Plain => (),
         }
     }
@@ -180,6 +186,7 @@ impl Contents {
             count(self.events, "event", "events"),
             count(self.tokens, "token", "tokens"),
             count(self.findings, "finding", "findings"),
+            count(self.sums, "sum of spending", "sums of spending"),
         ];
         let newest = match self.newest {
             Some(Stamp { wall, .. }) => {

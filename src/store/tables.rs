@@ -6,7 +6,7 @@
 //!
 //! | table         | key                                                   | value            | rows                          | written with                        |
 //! |---------------|-------------------------------------------------------|------------------|-------------------------------|-------------------------------------|
-//! | `meta`        | a word: `format` `installation` `mark` `written_by` `copied` | see [`meta`] | 4, in a backup 5             | open, `Write::Mark`, `backup`       |
+//! | `meta`        | a word: `format` `installation` `mark` `written_by` `summed` `copied` | see [`meta`] | 5, in a backup 6   | open, `Write::Mark`, `backup`       |
 //! | `state`       | organization, connection, `c`                         | connection state | connections                   | `Write::Connection`                 |
 //! |               | organization, connection, `t`, target                 | target state     | targets                       | `Write::Target`                     |
 //! | `charges`     | charge number                                         | charge           | requests of 40 days           | admit; overwritten when resolved    |
@@ -23,17 +23,22 @@
 //! | `open_findings` | organization, connection, target, kind, subject     | finding number   | open findings                 | with `findings`                     |
 //! | `learned`     | fingerprint of the secret, limit, endpoint            | what was learned | limits that a provider speaks of | `Commit::learned`                |
 //! | `secrets`     | identity of the credential (16 bytes)                 | sealed secret    | credentials that learn theirs | `swap_sealed`                       |
+//! | `spend`       | hour, organization, connection, caller, outcome, endpoint, target | sum of requests | at most 500,000, of 400 days | the writer, now and then |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
 //! guess can be tried with it, a long random key not be found. `secrets` are sealed with a key that is not in the file but beside it.
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
+//! A sum of `spend` begins with its hour, so that what is written lies together and what is old is in front.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
 
 use crate::domain::connection::HoldScope;
 use crate::domain::finding::Matter;
-use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
+use crate::domain::ids::{
+    Caller, ConnectionKey, ConnectionName, CredentialId, Endpoint, Organization, TargetKey, TargetName,
+};
 use crate::domain::quota::LimitKey;
+use crate::domain::spend::{Hour, SpendLine};
 use redb::TableDefinition;
 
 /// A table of the file. The order is the order in which a commit writes them.
@@ -54,10 +59,11 @@ pub(super) enum Table {
     OpenFindings,
     Learned,
     Secrets,
+    Spend,
 }
 
 impl Table {
-    pub const ALL: [Table; 15] = [
+    pub const ALL: [Table; 16] = [
         Table::Meta,
         Table::State,
         Table::Charges,
@@ -73,6 +79,7 @@ impl Table {
         Table::OpenFindings,
         Table::Learned,
         Table::Secrets,
+        Table::Spend,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -92,6 +99,7 @@ impl Table {
             Table::OpenFindings => "open_findings",
             Table::Learned => "learned",
             Table::Secrets => "secrets",
+            Table::Spend => "spend",
         }
     }
 
@@ -110,6 +118,8 @@ pub(super) mod meta {
     pub const MARK: &[u8] = b"mark";
     /// Only in a backup: the clock mark of the moment at which it was made.
     pub const COPIED: &[u8] = b"copied";
+    /// Up to which charge, and from which hour on, spending is summed: two numbers. See `sums`.
+    pub const SUMMED: &[u8] = b"summed";
     /// Which larder and which redb wrote last, text.
     pub const WRITTEN_BY: &[u8] = b"written_by";
 }
@@ -184,6 +194,18 @@ fn skip_text(key: &[u8]) -> Option<&[u8]> {
     key.get(end + 1..)
 }
 
+/// The text at the front of a key, and what follows it.
+fn take_text(key: &[u8]) -> Option<(String, &[u8])> {
+    let end = key.iter().position(|b| *b == 0)?;
+    let (text, rest) = (key.get(..end)?, key.get(end + 1..)?);
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut text = text.iter();
+    while let Some(byte) = text.next() {
+        bytes.push(if *byte == 1 { text.next()?.checked_sub(1)? } else { *byte });
+    }
+    Some((String::from_utf8(bytes).ok()?, rest))
+}
+
 /// The item's own key is the last part and needs no end.
 pub(super) fn item(target: &TargetKey, item: &str) -> Vec<u8> {
     let mut key = target_prefix(target);
@@ -201,6 +223,49 @@ pub(super) fn job_key(connection: &ConnectionKey, idempotency_key: &str) -> Vec<
     let mut key = connection_prefix(connection);
     key.extend_from_slice(idempotency_key.as_bytes());
     key
+}
+
+/// Prefix of the sums of an hour; in the order of time, before 1970 too.
+pub(super) const fn hour(hour: Hour) -> [u8; 8] {
+    number(hour.0 as u64 ^ 1 << 63)
+}
+
+pub(super) fn read_hour(bytes: &[u8]) -> Option<Hour> {
+    Some(Hour((read_number(bytes)? ^ 1 << 63) as i64))
+}
+
+/// Prefix of the sums of one connection in an hour.
+pub(super) fn sums_of(hour: Hour, connection: &ConnectionKey) -> Vec<u8> {
+    [self::hour(hour).as_slice(), &connection_prefix(connection)].concat()
+}
+
+/// A sum of resolved requests. `caller` and `outcome` are the bytes of their words. Without a target its text is empty, which no target's name is.
+pub(super) fn sum(line: &SpendLine, caller: u8, outcome: u8) -> Vec<u8> {
+    let mut key = sums_of(line.hour, &line.connection);
+    key.extend([caller, outcome]);
+    push_text(&mut key, line.endpoint.as_str());
+    push_text(&mut key, line.target.as_ref().map_or("", TargetName::as_str));
+    key
+}
+
+/// What a sum is the sum of, without the two words, which come as their bytes. `None` if the key was not written by this file.
+pub(super) fn sum_line(key: &[u8]) -> Option<(SpendLine, u8, u8)> {
+    let (hour, rest) = key.split_first_chunk::<8>()?;
+    let (organization, rest) = take_text(rest)?;
+    let (connection, rest) = take_text(rest)?;
+    let (&[caller, outcome], rest) = rest.split_first_chunk::<2>()?;
+    let (endpoint, rest) = take_text(rest)?;
+    let (target, rest) = take_text(rest)?;
+    let connection = ConnectionKey { organization: Organization(organization), connection: ConnectionName(connection) };
+    let line = SpendLine {
+        hour: read_hour(hour)?,
+        connection,
+        caller: Caller::Poller,
+        outcome: None,
+        endpoint: Endpoint(endpoint),
+        target: Some(target).filter(|t| !t.is_empty()).map(TargetName),
+    };
+    rest.is_empty().then_some((line, caller, outcome))
 }
 
 /// `kind` is the byte of its word. Of the connection as a whole the target is empty, which no target's name is.
@@ -324,6 +389,25 @@ mod tests {
             prop_assert_eq!(x == y, kx == ky);
             prop_assert!(x == y || !kx.starts_with(&ky));
             prop_assert_eq!(x.cmp(&y), kx.cmp(&ky));
+        }
+
+        /// A sum is found by its line and tells it; the order is that of time.
+        #[test]
+        fn a_line_of_spending_comes_back(hours in [any::<i64>(), any::<i64>()], words in ["[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}"], name in "[\\x00-\\x02a]{1,3}", has in any::<bool>()) {
+            let of = target(&words[0], &words[1], "");
+            let line = |hour| SpendLine {
+                hour: Hour(hour),
+                connection: of.connection.clone(),
+                caller: Caller::Poller,
+                outcome: None,
+                endpoint: Endpoint(words[2].clone()),
+                target: has.then(|| TargetName(name.clone())),
+            };
+            let key = sum(&line(hours[0]), 3, 14);
+            prop_assert_eq!(sum_line(&key), Some((line(hours[0]), 3, 14)));
+            prop_assert!(key.starts_with(&sums_of(Hour(hours[0]), &of.connection)));
+            prop_assert_eq!(sum_line(&key[..key.len() - 1]), None);
+            prop_assert_eq!(hours[0].cmp(&hours[1]), hour(Hour(hours[0])).cmp(&hour(Hour(hours[1]))));
         }
 
         #[test]

@@ -48,6 +48,24 @@ codes!(EventKind, "event": TargetChanged = 0, TargetSeen = 1, TargetTroubled = 2
 codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitOffered = 2, SuddenEmptiness = 3,
     WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7);
 
+/// The byte of a caller, in a key.
+pub(in crate::store) fn caller(caller: Caller) -> u8 {
+    caller.code()
+}
+
+pub(in crate::store) fn caller_of(byte: u8) -> Result<Caller, Damaged> {
+    Caller::coded(byte)
+}
+
+/// The byte of an outcome, in a key.
+pub(in crate::store) fn outcome(outcome: Outcome) -> u8 {
+    outcome.code()
+}
+
+pub(in crate::store) fn outcome_of(byte: u8) -> Result<Outcome, Damaged> {
+    Outcome::coded(byte)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

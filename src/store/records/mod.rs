@@ -8,6 +8,7 @@ mod learned;
 mod misc;
 mod sealed;
 mod shelf;
+mod spend;
 mod state;
 mod v1;
 mod v2;
@@ -17,11 +18,13 @@ mod v3;
 mod tests;
 
 pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
+pub(super) use codes::{caller, caller_of, outcome, outcome_of};
 pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use learned::{learned, learned_of};
 pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, token, token_of};
 pub(super) use sealed::{sealed, sealed_of};
 pub(super) use shelf::{history, history_of, item, item_of};
+pub(super) use spend::{Sum, sum, sum_of};
 pub(super) use state::{connection, connection_of, target, target_of};
 
 use super::codec::Damaged;

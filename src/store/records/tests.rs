@@ -15,6 +15,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::quota::{Foreign, Learned, LimitKey};
 use crate::domain::spec::Interval;
+use crate::domain::spend::Spend;
 use crate::domain::target::{Phase, TargetState, Trouble};
 use crate::domain::time::Span;
 use crate::store::TokenRecord;
@@ -221,6 +222,10 @@ fn a_lesson() -> Learned {
     }
 }
 
+fn a_sum() -> Sum {
+    Sum { spend: Spend { requests: 300, units: 620 }, first: ChargeId(70_000) }
+}
+
 fn a_mark() -> ClockMark {
     ClockMark {
         steady: Steady(10),
@@ -251,6 +256,7 @@ fn golden_bytes() {
         ("finding", finding(&a_finding())),
         ("learned", learned(&a_lesson())),
         ("sealed", sealed(&a_sealed())),
+        ("sum", sum(&a_sum())),
     ];
     let written: Vec<_> = samples.into_iter().map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap()))).collect();
     let first: Vec<_> = include_str!("golden_v1.txt").lines().filter(|l| !is_old(l)).collect();
@@ -309,6 +315,7 @@ fn golden_bytes_are_read_back() {
     assert_eq!(sealed_of(&sealed(&a_sealed()).unwrap()), Ok(a_sealed()));
     assert_eq!(finding_of(3, &finding(&a_finding()).unwrap()), Ok(a_finding()));
     assert_eq!(learned_of(&learned(&a_lesson()).unwrap()), Ok(a_lesson()));
+    assert_eq!(sum_of(&sum(&a_sum()).unwrap()), Ok(a_sum()));
 }
 
 #[test]
@@ -621,9 +628,9 @@ proptest! {
 
     /// Real records with a byte changed or cut off: the harder case.
     #[test]
-    fn mutated_records_are_survived(which in 0usize..13, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn mutated_records_are_survived(which in 0usize..14, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let samples = [charge(&a_charge()), hold(&a_hold()), connection(&a_connection()), target(&a_target()), item(&an_item()),
-            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson()), sealed(&a_sealed())];
+            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson()), sealed(&a_sealed()), sum(&a_sum())];
         let mut bytes = samples[which].clone().unwrap();
         let place = place.index(bytes.len());
         if cut { bytes.truncate(place) } else { bytes[place] = byte }
@@ -641,5 +648,5 @@ fn read_as_everything(bytes: &[u8]) {
         item_of(String::new(), bytes),
     );
     let _ = (history_of(1, bytes), job_of(1, bytes), event_of(1, bytes), token_of(1, bytes), mark_of(bytes));
-    let _ = (finding_of(1, bytes), learned_of(bytes), sealed_of(bytes));
+    let _ = (finding_of(1, bytes), learned_of(bytes), sealed_of(bytes), sum_of(bytes));
 }

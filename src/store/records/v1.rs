@@ -241,6 +241,13 @@ pub(super) struct Sealed {
 }
 
 #[derive(Encode, Decode)]
+pub(super) struct Sum {
+    pub requests: u64,
+    pub units: u64,
+    pub first: u64,
+}
+
+#[derive(Encode, Decode)]
 pub(super) struct Mark {
     pub steady: u64,
     pub wall: i64,

@@ -10,6 +10,7 @@ mod lanes;
 mod restored;
 mod sealed;
 mod shelf;
+mod sums;
 mod wear;
 mod whereabouts;
 
