@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod page;
 pub mod quota;
 pub mod reply;
+pub mod scan;
 pub mod send;
 pub mod spec;
 pub mod spend;

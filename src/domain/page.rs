@@ -78,6 +78,15 @@ pub struct PageSpec {
     pub max_bytes: u64,
 }
 
+/// One request of a reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Below the base URL (`/tasks?page=2`), or whole and on its origin.
+    pub location: String,
+    /// Of a POST; else empty.
+    pub body: Vec<u8>,
+}
+
 /// How the last reading of a paged target went. Durable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scan {

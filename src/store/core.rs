@@ -2,6 +2,7 @@
 //! snapshot and how to write rows; must not know what is written or when.
 
 use super::books::Books;
+use super::generation;
 use super::open::{self, Check, How, Live, Place};
 use super::quiet::quietly;
 use super::read::Snapshot;
@@ -52,6 +53,8 @@ pub(super) struct Core {
     trouble: Mutex<Option<StoreError>>,
     pins: Mutex<Pins>,
     last_event: AtomicU64,
+    /// False only while no generation is switched and unsettled.
+    may_wait: AtomicBool,
     stopping: AtomicBool,
     closed: AtomicBool,
 }
@@ -68,6 +71,7 @@ impl Core {
             books: Mutex::default(),
             last_event: AtomicU64::new(writing.last_event()),
             writing: Mutex::new(writing),
+            may_wait: AtomicBool::new(true),
             trouble: Mutex::new(None),
             pins: Mutex::default(),
             stopping: AtomicBool::new(false),
@@ -207,12 +211,23 @@ impl Core {
         let commit = || -> Result<(), redb::Error> {
             let mut txn = live.db.begin_write()?;
             txn.set_durability(Durability::Immediate)?;
+            self.make_way(&txn, &lazy, staged)?;
             for table in Table::ALL {
                 write_table(&txn, table, lazy.part(table), staged.part(table))?;
             }
             Ok(txn.commit()?)
         };
         commit().map_err(|e| sentences::explain(&self.name, Doing::Writing, e))
+    }
+
+    /// What waits for a place that is written to now is older than what is written.
+    fn make_way(&self, txn: &WriteTransaction, lazy: &Rows, staged: &Rows) -> Result<(), redb::Error> {
+        let switches = !staged.part(Table::Switched).is_empty();
+        if switches || self.may_wait.load(Ordering::Acquire) {
+            let any = generation::supersede(txn, lazy, staged)?;
+            self.may_wait.store(any || switches, Ordering::Release);
+        }
+        Ok(())
     }
 
     pub fn is_open(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::domain::finding::Finding;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::quota::Learned;
+use crate::domain::scan::ScanState;
 use crate::domain::target::TargetState;
 
 /// What a row says.
@@ -32,6 +33,7 @@ pub(super) enum Entry {
     Finding(Finding),
     Learned(Learned),
     Sum,
+    Scan(ScanState),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -63,7 +65,31 @@ impl Entry {
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),
             Table::Spend => sums::line(key).and(records::sum_of(value)).map(|_| Entry::Sum)?,
+            Table::Scans => match tables::scan_tag(key).ok_or_else(no_known_form)? {
+                tables::STANDS => Entry::Scan(records::scan_of(value)?),
+                tables::MEMBERS => records::names_of(value).map(|_| Entry::Plain)?,
+                _ => return Err(no_known_form()),
+            },
+            Table::ScanRows => return Entry::of_generation(key, value),
+            Table::Switched => tables::generation_of(key).map(|_| Entry::Plain).ok_or_else(no_known_form)?,
         })
+    }
+}
+
+impl Entry {
+    fn of_generation(key: &[u8], value: &[u8]) -> Result<Entry, Damaged> {
+        let rest = tables::generation_of(key).and_then(|of| key.get(of.len()..)).ok_or_else(no_known_form)?;
+        match rest.split_first() {
+            Some((&tables::NAMES, _)) => records::names_of(value).map(|_| Entry::Plain),
+            Some((&tables::SEEN, _)) => records::seen_of(value).map(|_| Entry::Plain),
+            Some((&tables::ROW, _)) => records::row_of(String::new(), value).map(|_| Entry::Plain),
+            Some((&tables::WRITES, staged)) => {
+                let (tag, key) = staged.split_first().ok_or_else(no_known_form)?;
+                let table = super::generation::staged_table(*tag).ok_or_else(no_known_form)?;
+                Entry::read(table, key, value).map(|_| Entry::Plain)
+            }
+            _ => Err(no_known_form()),
+        }
     }
 }
 

@@ -120,10 +120,13 @@ fn add_secrets(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Secrets.definition()).map(drop).map_err(redb::Error::from)
 }
 
-/// 4 to 5: connections with the overrides of operators, a form that an older binary does not read; the sums of spending. The charges that
-/// are there are summed by the writer, as every charge is.
+/// 4 to 5: connections with the overrides of operators, a form that an older binary does not read; the sums of spending; the tables of
+/// scans. The charges that are there are summed by the writer, as every charge is.
 fn add_operations(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
-    txn.open_table(Table::Spend.definition()).map(drop).map_err(redb::Error::from)
+    for table in [Table::Spend, Table::Scans, Table::ScanRows, Table::Switched] {
+        txn.open_table(table.definition())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

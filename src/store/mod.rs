@@ -14,6 +14,7 @@ mod create;
 mod entry;
 mod files;
 mod findings;
+mod generation;
 mod header;
 mod lessons;
 mod line;
@@ -27,6 +28,7 @@ mod reads;
 mod records;
 mod restored;
 mod rows;
+mod scans;
 mod sealed;
 mod sentences;
 mod shield;
@@ -42,6 +44,7 @@ mod write;
 pub use backup::verify;
 pub use behind::Verdict;
 pub use entry::{read_row, table_names};
+pub use scans::{Generation, GenerationRow};
 pub use sealed::{Sealed, Swap};
 
 use self::core::Core;
@@ -57,6 +60,7 @@ use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::limit::Limit;
 use crate::domain::quota::Learned;
+use crate::domain::scan::ScanState;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::{Permit, Refusal, Request, Usage};
@@ -133,6 +137,10 @@ pub enum Write {
     Job(Job),
     Mark(ClockMark),
     Token(TokenRecord),
+    Scan(TargetKey, ScanState),
+    /// The targets that a scan feeds: those that its generations named.
+    Members(TargetKey, Vec<TargetName>),
+    Generation(Generation, GenerationRow),
 }
 
 #[derive(Clone, Debug, PartialEq)]

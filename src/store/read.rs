@@ -16,6 +16,7 @@ use crate::domain::job::Job;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Span, Stamp, Steady};
 use redb::{ReadTransaction, ReadableTableMetadata};
+use std::cell::OnceCell;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -35,20 +36,22 @@ const ON: Seen = Ok(ControlFlow::Continue(()));
 
 pub(super) struct Snapshot<'a> {
     name: &'a str,
-    txn: ReadTransaction,
-    lazy: Arc<Rows>,
+    pub(super) txn: ReadTransaction,
+    pub(super) lazy: Arc<Rows>,
+    /// The generations of `switched`, once somebody asked.
+    pub(super) switched: OnceCell<Vec<Vec<u8>>>,
 }
 
 impl<'a> Snapshot<'a> {
     pub fn new(name: &'a str, txn: ReadTransaction, lazy: Arc<Rows>) -> Snapshot<'a> {
-        Snapshot { name, txn, lazy }
+        Snapshot { name, txn, lazy, switched: OnceCell::new() }
     }
 
     pub fn name(&self) -> &str {
         self.name
     }
 
-    fn failed(&self, error: impl Into<redb::Error>) -> StoreError {
+    pub(super) fn failed(&self, error: impl Into<redb::Error>) -> StoreError {
         sentences::explain(self.name, Doing::Reading, error)
     }
 
@@ -64,6 +67,9 @@ impl<'a> Snapshot<'a> {
             Some(Some(value)) => read(value).map(Some),
             Some(None) => Ok(None),
             None => {
+                if let Some(value) = self.unsettled(table, key)? {
+                    return read(&value).map(Some);
+                }
                 let open = self.txn.open_table(table.definition()).map_err(|e| self.failed(e))?;
                 let value = open.get(key).map_err(|e| self.failed(e))?;
                 value.map(|v| read(v.value())).transpose()
@@ -71,7 +77,7 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// Shows the rows of a range, lazy ones in their place, until `see` breaks off.
+    /// Shows the rows of a range, those of switched generations and lazy ones in their place, until `see` breaks off.
     pub fn visit(
         &self,
         table: Table,
@@ -83,7 +89,8 @@ impl<'a> Snapshot<'a> {
             |key: &[u8], value: &[u8]| see(key, value).map_err(|d| sentences::unreadable(self.name, table, &d));
         let open = self.txn.open_table(table.definition()).map_err(|e| self.failed(e))?;
         let stored = open.range::<&[u8]>(range).map_err(|e| self.failed(e))?;
-        let lazy = self.lazy.part(table).range::<[u8], _>(range);
+        let over = self.over(table, range)?;
+        let lazy = over.range::<[u8], _>(range);
         let (mut stored, lazy): (Box<dyn Iterator<Item = _>>, Box<dyn Iterator<Item = _>>) = match order {
             Order::Forth => (Box::new(stored), Box::new(lazy)),
             Order::Back => (Box::new(stored.rev()), Box::new(lazy.rev())),

@@ -11,6 +11,7 @@ use super::tables::{Table, meta};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{Breaker, ConnectionState, Overrides};
+use crate::domain::scan::ScanState;
 use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
 use std::ops::ControlFlow;
@@ -63,6 +64,11 @@ impl Newest {
     fn target(&mut self, t: &TargetState) {
         self.see_all([t.as_of, t.changed_at, t.attempted_at, t.trouble.as_ref().map(|t| t.since)]);
     }
+    fn scan(&mut self, s: &ScanState) {
+        let building = s.building.iter().flat_map(|b| [b.begun_at, b.last_at]);
+        let ended = s.published.iter().map(|p| p.at).chain(s.discarded.iter().map(|d| d.at));
+        building.chain(ended).for_each(|at| self.see(at));
+    }
     fn charge(&mut self, c: &Charge) {
         self.see_all([Some(c.reserved_at), c.resolution.as_ref().map(|r| r.at)]);
     }
@@ -82,6 +88,7 @@ impl Newest {
             Entry::Token(token) => self.see(token.created_at),
             Entry::Learned(learned) => self.see_all([Some(learned.asked_at), learned.foreign_seen_at]),
             Entry::Finding(finding) => self.see_all([Some(finding.last_seen_at), finding.closed_at]),
+            Entry::Scan(scan) => self.scan(scan),
             Entry::Sum | Entry::Plain => (),
         }
     }
@@ -169,7 +176,7 @@ impl Contents {
             Entry::Token(_) => self.tokens += 1,
             Entry::Finding(_) => self.findings += 1,
             Entry::Sum => self.sums += 1,
-            Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Plain => (),
+            Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) | Entry::Plain => (),
         }
     }
 

@@ -22,12 +22,21 @@
 //! | `findings`    | finding number                                        | finding          | open ones, newest 1,000 closed | `Commit::findings`                 |
 //! | `open_findings` | organization, connection, target, kind, subject     | finding number   | open findings                 | with `findings`                     |
 //! | `learned`     | fingerprint of the secret, limit, endpoint            | what was learned | limits that a provider speaks of | `Commit::learned`                |
+//! | `scans`       | organization, connection, scan, `s`                   | scan state       | scans                         | `Write::Scan`                       |
+//! |               | organization, connection, scan, `m`                   | names            | scans that were published     | `Write::Members`                    |
+//! | `scan_rows`   | organization, connection, scan, generation, and       |                  | of the generation that is built | `Write::Generation`               |
+//! |               | ... `n`, number                                       | names            | targets that it is for, some a row |                                |
+//! |               | ... `p`, number                                       | rows seen        | pages, some a row             |                                     |
+//! |               | ... `r`, target, item key                             | row              | those that say something new  |                                     |
+//! |               | ... `w`, tag of the table, key there                  | as in that table | what it will write            |                                     |
+//! | `switched`    | organization, connection, scan, generation            | nothing          | published, and not yet moved to its place | `Write::Generation`     |
 //! | `secrets`     | identity of the credential (16 bytes)                 | sealed secret    | credentials that learn theirs | `swap_sealed`                       |
 //! | `spend`       | hour, organization, connection, caller, outcome, endpoint, target | sum of requests | at most 500,000, of 400 days | the writer, now and then |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
 //! guess can be tried with it, a long random key not be found. `secrets` are sealed with a key that is not in the file but beside it.
+//! What stands below `w` of a generation in `switched` is in force as if it stood in its own table: see `generation`.
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
 //! A sum of `spend` begins with its hour, so that what is written lies together and what is old is in front.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
@@ -60,10 +69,13 @@ pub(super) enum Table {
     Learned,
     Secrets,
     Spend,
+    Scans,
+    ScanRows,
+    Switched,
 }
 
 impl Table {
-    pub const ALL: [Table; 16] = [
+    pub const ALL: [Table; 19] = [
         Table::Meta,
         Table::State,
         Table::Charges,
@@ -80,6 +92,9 @@ impl Table {
         Table::Learned,
         Table::Secrets,
         Table::Spend,
+        Table::Scans,
+        Table::ScanRows,
+        Table::Switched,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -100,6 +115,9 @@ impl Table {
             Table::Learned => "learned",
             Table::Secrets => "secrets",
             Table::Spend => "spend",
+            Table::Scans => "scans",
+            Table::ScanRows => "scan_rows",
+            Table::Switched => "switched",
         }
     }
 
@@ -310,6 +328,59 @@ pub(super) fn learned(credential: &CredentialId, about: &LimitKey) -> Vec<u8> {
     key
 }
 
+/// Tags of `scans`: where it stands, and whom it feeds.
+pub(super) const STANDS: u8 = b's';
+pub(super) const MEMBERS: u8 = b'm';
+/// Tags of `scan_rows`.
+pub(super) const NAMES: u8 = b'n';
+pub(super) const SEEN: u8 = b'p';
+pub(super) const ROW: u8 = b'r';
+pub(super) const WRITES: u8 = b'w';
+
+pub(super) fn scan_state(scan: &TargetKey) -> Vec<u8> {
+    [target_prefix(scan), vec![STANDS]].concat()
+}
+
+pub(super) fn scan_members(scan: &TargetKey) -> Vec<u8> {
+    [target_prefix(scan), vec![MEMBERS]].concat()
+}
+
+/// What a row of `scans` is.
+pub(super) fn scan_tag(key: &[u8]) -> Option<u8> {
+    match below_target(key)? {
+        [tag] => Some(*tag),
+        _ => None,
+    }
+}
+
+/// Prefix of everything of one generation, and its key in `switched`.
+pub(super) fn generation(scan: &TargetKey, generation: u64) -> Vec<u8> {
+    [target_prefix(scan), number(generation).to_vec()].concat()
+}
+
+/// That part of the key of a row.
+pub(super) fn generation_of(key: &[u8]) -> Option<&[u8]> {
+    let behind = below_target(key)?.len().checked_sub(8)?;
+    key.get(..key.len() - behind)
+}
+
+/// A row of a generation.
+pub(super) fn scan_row(generation: &[u8], tag: u8, rest: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(generation.len() + 1 + rest.len());
+    key.extend_from_slice(generation);
+    key.push(tag);
+    key.extend_from_slice(rest);
+    key
+}
+
+/// What belongs to one target in a generation, below `r`.
+pub(super) fn scan_target(target: &TargetName, item: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(48);
+    push_text(&mut key, target.as_str());
+    key.extend_from_slice(item.as_bytes());
+    key
+}
+
 /// The first key behind every key that begins with `prefix`. `None`: there is none.
 pub(super) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
@@ -323,100 +394,5 @@ pub(super) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn target(o: &str, c: &str, t: &str) -> TargetKey {
-        TargetKey { connection: ConnectionKey { organization: o.into(), connection: c.into() }, target: t.into() }
-    }
-
-    #[test]
-    fn keys_are_as_they_always_were() {
-        let t = target("default", "yard", "controller");
-        assert_eq!(connection_state(&t.connection), b"default\0yard\0c");
-        assert_eq!(target_state(&t), b"default\0yard\0tcontroller\0");
-        assert_eq!(item(&t, "zone 3"), b"default\0yard\0controller\0zone 3");
-        assert_eq!(history(&t, 258), b"default\0yard\0controller\0\0\0\0\0\0\0\x01\x02");
-        assert_eq!(job_key(&t.connection, "k1"), b"default\0yard\0k1");
-        let about = |target| {
-            let (kind, subject) = (crate::domain::finding::FindingKind::LowerLimit, "day".to_owned());
-            Matter { connection: t.connection.clone(), target, kind, subject }
-        };
-        let of_day = |endpoint| LimitKey { limit: "day".to_owned(), endpoint };
-        assert_eq!(learned(&CredentialId([b'k'; 16]), &of_day(None)), b"kkkkkkkkkkkkkkkkday\0\0");
-        assert_eq!(learned(&CredentialId([b'k'; 16]), &of_day(Some("/a".into()))), b"kkkkkkkkkkkkkkkkday\0/a\0");
-        assert_eq!(open_finding(&about(None), 1), b"default\0yard\0\0\x01day");
-        assert_eq!(open_finding(&about(Some(t.target.clone())), 1), b"default\0yard\0controller\0\x01day");
-    }
-
-    #[test]
-    fn a_hold_is_found_by_whom_it_stops() {
-        let credential = CredentialId([7; 16]);
-        for scope in [HoldScope::Credential, HoldScope::Endpoint("/a".into())] {
-            assert_eq!(hold_scope(&hold(&credential, &scope)), Some(scope));
-        }
-        assert_eq!(hold(&credential, &HoldScope::Credential), [7; 16], "as it always was");
-        assert_eq!(hold_scope(b"short"), None);
-        assert_eq!(hold_scope(&[0xFF; 20]), None);
-    }
-
-    #[test]
-    fn one_table_has_one_name() {
-        let mut names: Vec<_> = Table::ALL.iter().map(|t| t.name()).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), Table::ALL.len());
-        assert!(Table::ALL.windows(2).all(|w| w[0] < w[1]));
-    }
-
-    #[test]
-    fn state_rows_tell_what_they_are() {
-        let t = target("a\0b", "c", "d");
-        assert_eq!(state_row(&connection_state(&t.connection)), Some(StateRow::Connection));
-        assert_eq!(state_row(&target_state(&t)), Some(StateRow::Target));
-        assert_eq!(state_row(b"short"), None);
-        assert_eq!(below_target(&item(&t, "i")), Some(&b"i"[..]));
-    }
-
-    proptest! {
-        /// Two targets never share a row, whatever bytes their names have, and the order of keys is the order of names.
-        #[test]
-        fn prefixes_tell_names_apart(a in ["[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}"],
-                                     b in ["[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}"]) {
-            let (x, y) = (target(&a[0], &a[1], &a[2]), target(&b[0], &b[1], &b[2]));
-            let (kx, ky) = (target_prefix(&x), target_prefix(&y));
-            prop_assert_eq!(x == y, kx == ky);
-            prop_assert!(x == y || !kx.starts_with(&ky));
-            prop_assert_eq!(x.cmp(&y), kx.cmp(&ky));
-        }
-
-        /// A sum is found by its line and tells it; the order is that of time.
-        #[test]
-        fn a_line_of_spending_comes_back(hours in [any::<i64>(), any::<i64>()], words in ["[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}", "[\\x00-\\x02a]{0,3}"], name in "[\\x00-\\x02a]{1,3}", has in any::<bool>()) {
-            let of = target(&words[0], &words[1], "");
-            let line = |hour| SpendLine {
-                hour: Hour(hour),
-                connection: of.connection.clone(),
-                caller: Caller::Poller,
-                outcome: None,
-                endpoint: Endpoint(words[2].clone()),
-                target: has.then(|| TargetName(name.clone())),
-            };
-            let key = sum(&line(hours[0]), 3, 14);
-            prop_assert_eq!(sum_line(&key), Some((line(hours[0]), 3, 14)));
-            prop_assert!(key.starts_with(&sums_of(Hour(hours[0]), &of.connection)));
-            prop_assert_eq!(sum_line(&key[..key.len() - 1]), None);
-            prop_assert_eq!(hours[0].cmp(&hours[1]), hour(Hour(hours[0])).cmp(&hour(Hour(hours[1]))));
-        }
-
-        #[test]
-        fn the_end_of_a_prefix_is_behind_it(prefix in proptest::collection::vec(any::<u8>(), 1..6), tail in proptest::collection::vec(any::<u8>(), 0..4)) {
-            let key = [prefix.clone(), tail].concat();
-            if let Some(end) = after_prefix(&prefix) {
-                prop_assert!(key < end);
-                prop_assert!(prefix < end);
-            }
-        }
-    }
-}
+#[path = "tables_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 use super::lessons;
 use super::records;
 use super::rows::Row;
+use super::scans;
 use super::sealed::Swap;
 use super::sentences;
 use super::tables::{self, Table};
@@ -64,7 +65,7 @@ pub(super) fn rows_of(writes: &[Write]) -> Result<Vec<Row>, StoreError> {
     Ok(rows)
 }
 
-fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreError> {
+pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreError> {
     let (table, key, record) = match write {
         Write::Connection(key, state) => (Table::State, tables::connection_state(key), records::connection(state)),
         Write::Target(key, state) => (Table::State, tables::target_state(key), records::target(state)),
@@ -75,6 +76,9 @@ fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreError> {
             (Table::Jobs, tables::number(job.id.0).to_vec(), records::job(job))
         }
         Write::Mark(mark) => (Table::Meta, tables::meta::MARK.to_vec(), records::mark(mark)),
+        Write::Scan(key, state) => (Table::Scans, tables::scan_state(key), records::scan(state)),
+        Write::Members(key, names) => (Table::Scans, tables::scan_members(key), records::names(names)),
+        Write::Generation(generation, row) => return scans::push(generation, row, rows),
         Write::Token(token) => (Table::Tokens, tables::number(token.id).to_vec(), records::token(token)),
     };
     rows.push(Row::put(table, key, written(table, record)?));
@@ -99,6 +103,8 @@ pub(super) enum Work {
     Token(Box<TokenRecord>, Reply<TokenRecord>),
     Swap(Swap, Reply<Option<u64>>),
     TakeOver(Vec<Charge>, Prepared, Reply<Vec<Event>>),
+    /// Move so many rows of a switched generation to their place.
+    Settle(usize, Reply<bool>),
     /// Write what is lazy now.
     Flush(Reply<()>),
     /// Time has passed.
@@ -122,6 +128,7 @@ impl Work {
             Work::Token(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::Swap(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::TakeOver(_, _, reply) => drop(reply.send(Err(error.clone()))),
+            Work::Settle(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::Flush(reply) => drop(reply.send(Err(error.clone()))),
             Work::Tick | Work::Stop => {}
         }
@@ -139,6 +146,7 @@ pub(super) enum Ack {
     Job(Box<Created>, Reply<Created>),
     Token(Box<TokenRecord>, Reply<TokenRecord>),
     Swap(Option<u64>, Reply<Option<u64>>),
+    Settle(bool, Reply<bool>),
     Flush(Reply<()>),
 }
 
@@ -154,6 +162,7 @@ impl Ack {
             Ack::Job(created, reply) => drop(reply.send(Ok(*created))),
             Ack::Token(token, reply) => drop(reply.send(Ok(*token))),
             Ack::Swap(version, reply) => drop(reply.send(Ok(version))),
+            Ack::Settle(more, reply) => drop(reply.send(Ok(more))),
             Ack::Flush(reply) => drop(reply.send(Ok(()))),
         }
         None
@@ -165,6 +174,7 @@ impl Ack {
             Ack::Job(_, reply) => drop(reply.send(Err(error.clone()))),
             Ack::Token(_, reply) => drop(reply.send(Err(error.clone()))),
             Ack::Swap(_, reply) => drop(reply.send(Err(error.clone()))),
+            Ack::Settle(_, reply) => drop(reply.send(Err(error.clone()))),
             Ack::Flush(reply) => drop(reply.send(Err(error.clone()))),
         }
     }

@@ -190,6 +190,7 @@ impl Writing {
             Work::TakeOver(spent, prepared, reply) => {
                 answer(self.take_over(core, spent, prepared), reply, acks, Ack::Events)
             }
+            Work::Settle(rows, reply) => answer(self.settle_generation(core, rows), reply, acks, Ack::Settle),
             Work::Flush(reply) => acks.push(Ack::Flush(reply)),
             Work::Tick => return self.tick(core),
             Work::Stop => {}

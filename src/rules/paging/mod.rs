@@ -12,10 +12,12 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub use crate::domain::page::Ask;
 pub use step::{End, Step, Unfinished};
 
 use crate::domain::item::Sighting;
 use crate::domain::page::{PageSize, PageSpec, PageStyle, Placing, Step as Unit, ValueSource};
+use crate::domain::scan::Walked;
 use crate::rules::address::{parameter, with_parameter};
 use crate::rules::extract::path::Path;
 use serde_json::Value;
@@ -38,15 +40,6 @@ enum Style {
     Cursor { next: Source, placing: Placing, more: Option<Source> },
     Numbered { param: String, first: u64, unit: Unit, total_pages: Option<Source>, next: Option<Source> },
     Relay { page_info: Path, placing: Placing },
-}
-
-/// One request of a reading.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
-    /// Below the base URL (`/tasks?page=2`), or whole and on its origin.
-    pub location: String,
-    /// Of a POST; else empty.
-    pub body: Vec<u8>,
 }
 
 /// One good page: an answer that was classified as data and had the items' list.
@@ -78,6 +71,33 @@ pub struct Trail {
     bytes: u64,
     asked: HashSet<[u8; 16]>,
     digests: HashSet<[u8; 16]>,
+}
+
+impl Trail {
+    /// As it is kept between two pages.
+    pub fn walked(&self) -> Walked {
+        let sorted = |set: &HashSet<[u8; 16]>| {
+            let mut all: Vec<_> = set.iter().copied().collect();
+            all.sort_unstable();
+            all
+        };
+        Walked {
+            pages: self.pages,
+            of: self.of,
+            rows: self.rows,
+            total: self.total,
+            bytes: self.bytes,
+            asked: sorted(&self.asked),
+            said: sorted(&self.digests),
+        }
+    }
+}
+
+impl From<Walked> for Trail {
+    fn from(walked: Walked) -> Trail {
+        let Walked { pages, of, rows, total, bytes, asked, said } = walked;
+        Trail { pages, of, rows, total, bytes, asked: asked.into_iter().collect(), digests: said.into_iter().collect() }
+    }
 }
 
 impl Pager {

@@ -6,6 +6,7 @@ mod codes;
 mod finding;
 mod learned;
 mod misc;
+mod scan;
 mod sealed;
 mod shelf;
 mod spend;
@@ -15,6 +16,8 @@ mod v2;
 mod v3;
 
 #[cfg(test)]
+mod scan_tests;
+#[cfg(test)]
 mod tests;
 
 pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
@@ -22,6 +25,7 @@ pub(super) use codes::{caller, caller_of, outcome, outcome_of};
 pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use learned::{learned, learned_of};
 pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, token, token_of};
+pub(super) use scan::{names, names_of, row, row_of, scan, scan_of, seen, seen_of};
 pub(super) use sealed::{sealed, sealed_of};
 pub(super) use shelf::{history, history_of, item, item_of};
 pub(super) use spend::{Sum, sum, sum_of};

@@ -9,10 +9,7 @@ use crate::store::codec::{self, Damaged};
 pub(in crate::store) fn item(i: &Item) -> Result<Vec<u8>, Damaged> {
     let record = v1::Item {
         title: i.title.clone(),
-        state: i.state.as_ref().map(|s| v1::ItemState {
-            word: s.word.clone(),
-            decays: s.decays.as_ref().map(|(ends, then)| (down(*ends), then.clone())),
-        }),
+        state: i.state.as_ref().map(state_down),
         fields: bounded(i.fields.iter().map(|(name, value)| (name.clone(), field_down(value))).collect())?,
         fingerprint: i.fingerprint,
         first_seen: down(i.first_seen),
@@ -30,7 +27,7 @@ pub(in crate::store) fn item_of(key: String, bytes: &[u8]) -> Result<Item, Damag
     Ok(Item {
         key,
         title: i.title,
-        state: i.state.map(|s| ItemState { word: s.word, decays: s.decays.map(|(ends, then)| (up(ends), then)) }),
+        state: i.state.map(state_up),
         fields: bounded(i.fields)?.into_iter().map(|(name, value)| (name, field_up(value))).collect(),
         fingerprint: i.fingerprint,
         first_seen: up(i.first_seen),
@@ -39,7 +36,16 @@ pub(in crate::store) fn item_of(key: String, bytes: &[u8]) -> Result<Item, Damag
     })
 }
 
-fn field_down(value: &FieldValue) -> v1::Field {
+pub(super) fn state_down(s: &ItemState) -> v1::ItemState {
+    let decays = s.decays.as_ref().map(|(ends, then)| (down(*ends), then.clone()));
+    v1::ItemState { word: s.word.clone(), decays }
+}
+
+pub(super) fn state_up(s: v1::ItemState) -> ItemState {
+    ItemState { word: s.word, decays: s.decays.map(|(ends, then)| (up(ends), then)) }
+}
+
+pub(super) fn field_down(value: &FieldValue) -> v1::Field {
     match value {
         FieldValue::Unknown => v1::Field::Unknown,
         FieldValue::Text(text) => v1::Field::Text(text.clone()),
@@ -51,7 +57,7 @@ fn field_down(value: &FieldValue) -> v1::Field {
     }
 }
 
-fn field_up(value: v1::Field) -> FieldValue {
+pub(super) fn field_up(value: v1::Field) -> FieldValue {
     match value {
         v1::Field::Unknown => FieldValue::Unknown,
         v1::Field::Text(text) => FieldValue::Text(text),

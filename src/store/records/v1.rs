@@ -256,3 +256,78 @@ pub(super) struct Mark {
     pub boottime_ms: u64,
     pub offsets: Vec<(i64, u64)>,
 }
+
+#[derive(Encode, Decode)]
+pub(super) struct Scan {
+    pub readings: u64,
+    pub building: Option<Building>,
+    pub published: Option<Published>,
+    pub discarded: Option<Discarded>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Building {
+    pub number: u64,
+    pub question: (String, Vec<u8>),
+    pub next: Option<(String, Vec<u8>)>,
+    pub walked: Walked,
+    pub begun_at: Stamp,
+    pub as_of: Option<Stamp>,
+    pub last_at: Stamp,
+    pub failures: u32,
+    pub count: Count,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Walked {
+    pub pages: u32,
+    pub of: Option<u64>,
+    pub rows: u64,
+    pub total: Option<u64>,
+    pub bytes: u64,
+    pub asked: Vec<[u8; 16]>,
+    pub said: Vec<[u8; 16]>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Count {
+    pub rows: u64,
+    pub unmatched: u64,
+    pub unwatched: u64,
+    pub examples: Vec<(String, Option<String>)>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Published {
+    pub number: u64,
+    pub as_of: Stamp,
+    pub at: Stamp,
+    pub pages: u32,
+    pub count: Count,
+    pub targets: u64,
+    pub changed: u64,
+    pub fresher: u64,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Discarded {
+    pub number: u64,
+    pub at: Stamp,
+    pub pages: u32,
+    pub of: Option<u64>,
+    pub rows: u64,
+    pub why: String,
+}
+
+/// Target, key, and what it said where the shelf says the same.
+#[derive(Encode, Decode)]
+pub(super) struct Seen(pub Vec<(u32, u64, Option<u64>)>);
+
+/// Its key is the end of the row's key.
+#[derive(Encode, Decode)]
+pub(super) struct Sighting {
+    pub title: String,
+    pub state: Option<ItemState>,
+    pub fields: Vec<(String, Field)>,
+    pub fingerprint: [u8; 16],
+}

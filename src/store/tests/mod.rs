@@ -5,6 +5,7 @@ mod crash;
 mod disk;
 mod file;
 mod findings;
+mod generations;
 mod growth;
 mod lanes;
 mod restored;
