@@ -8,6 +8,7 @@ pub mod calendar;
 pub mod classify;
 pub mod ending;
 pub mod extract;
+pub mod feed;
 pub mod freshness;
 pub mod hold;
 pub mod instant;

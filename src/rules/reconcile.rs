@@ -52,6 +52,37 @@ pub fn reconcile_pages(
     ended_at: Stamp,
     extent: Extent,
 ) -> Reconciled {
+    let is_there = |_: &Item| extent == Extent::Part;
+    reconciled(state, old, seen, is_there, ended_at, extent)
+}
+
+/// What a scan makes of one of its targets: `seen` is what it says anew, `same` are the keys of items of which it says what is on the
+/// shelf (see [`says_the_same`]).
+pub fn reconcile_fed(
+    state: &TargetState,
+    old: &[Item],
+    seen: Vec<Sighting>,
+    same: &HashSet<&str>,
+    ended_at: Stamp,
+    as_of: Stamp,
+) -> Reconciled {
+    reconciled(state, old, seen, |item| same.contains(item.key.as_str()), ended_at, Extent::Whole { as_of })
+}
+
+/// Whether a sighting has nothing to tell of an item, and nothing to write.
+pub fn says_the_same(item: &Item, sighting: &Sighting) -> bool {
+    item.removed.is_none() && item.fingerprint == sighting.fingerprint && !moved(item, sighting)
+}
+
+/// `is_there`: of an item that is not among `seen`, whether it is still there, as it was.
+fn reconciled(
+    state: &TargetState,
+    old: &[Item],
+    seen: Vec<Sighting>,
+    is_there: impl Fn(&Item) -> bool,
+    ended_at: Stamp,
+    extent: Extent,
+) -> Reconciled {
     let known: HashMap<&str, &Item> = old.iter().map(|item| (item.key.as_str(), item)).collect();
     let mut round = Round::new(state, ended_at);
     for sighting in seen {
@@ -60,12 +91,10 @@ pub fn reconcile_pages(
         }
     }
     for item in old.iter().filter(|item| item.removed.is_none()) {
-        match (round.present.contains_key(&item.key), extent) {
+        match (round.present.contains_key(&item.key), is_there(item)) {
             (true, _) => {}
-            (false, Extent::Whole { .. }) => round.miss(item),
-            (false, Extent::Part) => {
-                round.present.insert(item.key.clone(), item.fingerprint);
-            }
+            (false, false) => round.miss(item),
+            (false, true) => round.keep(item),
         }
     }
     round.finish(state, extent)
@@ -149,6 +178,11 @@ impl Round {
             None => self.moved = true,
         }
         self.put.push(item);
+    }
+
+    fn keep(&mut self, item: &Item) {
+        self.observed = self.observed.max(observed_at(&item.fields));
+        self.present.insert(item.key.clone(), item.fingerprint);
     }
 
     fn miss(&mut self, item: &Item) {

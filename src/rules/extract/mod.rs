@@ -36,6 +36,11 @@ pub fn shape_flaw(rule: &str) -> Option<&str> {
     rule.strip_prefix(WRONG_SHAPE)?.strip_prefix(": ")
 }
 
+/// A scalar as text.
+pub fn text_of(value: &Value) -> Option<String> {
+    value::text(value)
+}
+
 /// What to read from the answers to one target's question.
 #[derive(Debug)]
 pub struct Extractor {
@@ -106,6 +111,18 @@ impl Extractor {
         headers: &[(String, String)],
         arrived_at: Stamp,
     ) -> Result<Vec<Sighting>, String> {
+        let found = self.extract_with(body, headers, arrived_at, |_| ())?;
+        Ok(found.into_iter().map(|((), sighting)| sighting).collect())
+    }
+
+    /// As [`Extractor::extract`], with what is `also` read of each item.
+    pub fn extract_with<T>(
+        &self,
+        body: &Value,
+        headers: &[(String, String)],
+        arrived_at: Stamp,
+        also: impl Fn(&Value) -> T,
+    ) -> Result<Vec<(T, Sighting)>, String> {
         let found = self.items.items(body)?;
         // Where an item stands is asked only by keys that are not in it.
         let spots = if matches!(self.key, Key::Inside(_)) { Vec::new() } else { self.items.spots(body) };
@@ -121,7 +138,7 @@ impl Extractor {
             let mut sighting = self.sighting(key, item, arrived_at);
             let own = || self.observed.as_ref().map(|o| o.of_the_item(item, arrived_at));
             sighting.fields.extend(observed.clone().or_else(own).map(|at| (OBSERVED_AT.to_owned(), at)));
-            sightings.push(sighting);
+            sightings.push((also(item), sighting));
         }
         Ok(sightings)
     }
