@@ -181,6 +181,7 @@ fn connection_spec() -> ConnectionSpec {
             completion_grace: Span::ZERO,
         },
         targets: vec![spec()],
+        scans: Vec::new(),
         commands: Vec::new(),
         rules: Vec::new(),
         waits: WaitSpec::default(),

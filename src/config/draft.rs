@@ -6,15 +6,16 @@ use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::{self, CommandDraft};
 use super::section::Section;
 use super::waits::{self, WaitsDraft};
-use super::{limits, quotas, targets, words};
+use super::{limits, quotas, scans, targets, words};
 use crate::domain::limit::Limit;
 use crate::domain::quota::QuotaSpec;
+use crate::domain::scan::ScanSpec;
 use crate::domain::spec::{Carrier, Conditional, Interval, RuleSpec, Salvage, SecretSource, TargetSpec};
 use crate::domain::time::Span;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-pub(super) const SHARED: [&str; 20] = [
+pub(super) const SHARED: [&str; 21] = [
     "provider",
     "base_url",
     "credential",
@@ -23,6 +24,7 @@ pub(super) const SHARED: [&str; 20] = [
     "quota",
     "poll",
     "target",
+    "scan",
     "command",
     "rule",
     "waits",
@@ -60,6 +62,7 @@ pub(super) struct Draft {
     pub quotas: Vec<Placed<Option<QuotaSpec>>>,
     pub poll: PollDraft,
     pub targets: Vec<Placed<Option<TargetSpec>>>,
+    pub scans: Vec<Placed<Option<ScanSpec>>>,
     pub commands: Vec<Placed<Option<CommandDraft>>>,
     pub rules: Vec<Placed<Option<RuleSpec>>>,
     pub waits: WaitsDraft,
@@ -101,11 +104,11 @@ impl Draft {
         folder: &Path,
         p: &mut Problems,
     ) -> Draft {
-        let (own, later): (&[&str], &[&str]) = match origin {
-            Origin::Connection => (&["name", "organization", "recipe"], &["scan"]),
-            Origin::Recipe => (&["about", "pattern", "fact"], &["scan"]),
+        let own: &[&str] = match origin {
+            Origin::Connection => &["name", "organization", "recipe"],
+            Origin::Recipe => &["about", "pattern", "fact"],
         };
-        section.only(&[own, &SHARED].concat(), later, p);
+        section.only(&[own, &SHARED].concat(), &[], p);
         if origin == Origin::Recipe {
             check_facts(section, p);
             // For people alone.
@@ -122,6 +125,7 @@ impl Draft {
             quotas: quotas::read(section, p),
             poll: read_poll(section, p),
             targets: targets::read(section, patterns, p),
+            scans: scans::read(section, p),
             commands: rules::read_commands(section, p),
             rules: rules::read_rules(section, p),
             waits: waits::read(section, p),
@@ -162,6 +166,7 @@ impl Draft {
                 completion_grace: self.poll.completion_grace.or(recipe.poll.completion_grace),
             },
             targets: overlay(self.targets, recipe.targets, |target| target.name.0.clone()),
+            scans: overlay(self.scans, recipe.scans, |scan| scan.question.name.0.clone()),
             commands: overlay(self.commands, recipe.commands, |command| command.spec.name.clone()),
             rules: overlay(self.rules, recipe.rules, |rule| rule.name.clone()),
             waits: self.waits.over(recipe.waits),

@@ -6,7 +6,7 @@ use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::CommandDraft;
 use super::waits::WaitsDraft;
 use super::{Expressions, limits, quotas};
-use crate::domain::ids::{Caller, ConnectionKey};
+use crate::domain::ids::{Caller, ConnectionKey, TargetName};
 use crate::domain::send::SendSpec;
 use crate::domain::spec::{
     Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, ReadingSpec, SecretSource, TargetSpec, WaitSpec,
@@ -37,6 +37,7 @@ pub(super) fn finish(
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
     let quotas = quotas::finish(draft.quotas, &limits, p);
     let (target_places, targets) = finish_list(draft.targets, |target| target.name.0.clone(), p);
+    let (scan_places, scans) = finish_list(draft.scans, |scan| scan.question.name.0.clone(), p);
     let (command_places, commands) = finish_list(draft.commands, |command| command.spec.name.clone(), p);
     let (rule_places, rules) = finish_list(draft.rules, |rule| rule.name.clone(), p);
     check_refreshes(&commands, &targets, p);
@@ -58,6 +59,7 @@ pub(super) fn finish(
         quotas,
         poll,
         targets,
+        scans,
         commands: commands.into_iter().map(|command| command.spec).collect(),
         rules,
         waits,
@@ -66,7 +68,8 @@ pub(super) fn finish(
         time_zone: draft.time_zone.unwrap_or("UTC".to_owned()),
         refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
     };
-    let places = Places { targets: target_places, commands: command_places, rules: rule_places, at };
+    let places =
+        Places { targets: target_places, scans: scan_places, commands: command_places, rules: rule_places, at };
     check_together(&spec, &places, expressions, p);
     Some(spec)
 }
@@ -93,6 +96,7 @@ fn finish_network(draft: &Draft) -> NetworkSpec {
 /// Where the members of the lists stand, in their order.
 struct Places {
     targets: Vec<Place>,
+    scans: Vec<Place>,
     commands: Vec<Place>,
     rules: Vec<Place>,
     at: Place,
@@ -171,7 +175,11 @@ fn check_refreshes(commands: &[CommandDraft], targets: &[TargetSpec], p: &mut Pr
 }
 
 fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressions, p: &mut Problems) {
-    for (target, place) in spec.targets.iter().zip(&places.targets) {
+    for (scan, place) in spec.scans.iter().zip(&places.scans) {
+        check_scan_name(spec, &scan.question.name, place, p);
+    }
+    let questions = spec.targets.iter().chain(spec.scans.iter().map(|scan| &scan.question));
+    for (target, place) in questions.zip(places.targets.iter().chain(&places.scans)) {
         check_no_literal_key(&spec.carrier, &target.get, &target.send, place, p);
         for limit in spec.limits.iter().filter(|_| spec.poll.enabled) {
             limits::never_fits(limit, Caller::Poller, target.cost, "a poll", place, p);
@@ -189,9 +197,19 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
             super::ExpressionOf::Target(name) => {
                 spec.targets.iter().position(|t| t.name == *name).and_then(|at| places.targets.get(at))
             }
+            super::ExpressionOf::Scan(name) => {
+                spec.scans.iter().position(|s| s.question.name == *name).and_then(|at| places.scans.get(at))
+            }
             super::ExpressionOf::Rules => places.rules.first(),
         };
         p.add(place.unwrap_or(&places.at), wrong.sentence);
+    }
+}
+
+/// The ledger says under one name who asked.
+fn check_scan_name(spec: &ConnectionSpec, name: &TargetName, at: &Place, p: &mut Problems) {
+    if spec.targets.iter().any(|target| target.name == *name) {
+        p.add(at, format!("is named like a target, {:?}; the ledger could not tell who asked", name.as_str()));
     }
 }
 

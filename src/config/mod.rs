@@ -14,6 +14,7 @@ mod place;
 mod quotas;
 mod recipe;
 mod rules;
+mod scans;
 mod section;
 mod send;
 mod server;
@@ -27,7 +28,7 @@ pub use environment::{Environment, PLAIN_VARIABLES};
 pub use recipe::{Recipe, Recipes, is_built_in};
 
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
-use crate::domain::spec::{ConnectionSpec, SecretSource};
+use crate::domain::spec::{ConnectionSpec, SecretSource, TargetSpec};
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
 use crate::rules::paging::Pager;
@@ -122,6 +123,7 @@ type Expressions = fn(&ConnectionSpec) -> Vec<WrongExpression>;
 /// Which part of a connection an expression belongs to.
 enum ExpressionOf {
     Target(TargetName),
+    Scan(TargetName),
     Rules,
 }
 
@@ -132,16 +134,18 @@ struct WrongExpression {
 }
 
 fn compile_expressions(spec: &ConnectionSpec) -> Vec<WrongExpression> {
-    let of_target = |target: &crate::domain::spec::TargetSpec| {
-        let mut sentences = Extractor::compile(target, &spec.time_zone).err().unwrap_or_default();
-        let pages = target.page.as_ref().map(Pager::compile);
+    let wrong = |question: &TargetSpec, of: fn(TargetName) -> ExpressionOf| {
+        let mut sentences = Extractor::compile(question, &spec.time_zone).err().unwrap_or_default();
+        let pages = question.page.as_ref().map(Pager::compile);
         sentences.extend(pages.and_then(Result::err).unwrap_or_default());
-        let name = target.name.clone();
-        sentences.into_iter().map(move |sentence| WrongExpression { of: ExpressionOf::Target(name.clone()), sentence })
+        let name = question.name.clone();
+        sentences.into_iter().map(move |sentence| WrongExpression { of: of(name.clone()), sentence })
     };
+    let of_targets = spec.targets.iter().flat_map(|target| wrong(target, ExpressionOf::Target));
+    let of_scans = spec.scans.iter().flat_map(|scan| wrong(&scan.question, ExpressionOf::Scan));
     let of_rules = Classifier::compile(&spec.rules, &spec.waits).err().unwrap_or_default();
     let of_rules = of_rules.into_iter().map(|sentence| WrongExpression { of: ExpressionOf::Rules, sentence });
-    spec.targets.iter().flat_map(of_target).chain(of_rules).collect()
+    of_targets.chain(of_scans).chain(of_rules).collect()
 }
 
 fn read(

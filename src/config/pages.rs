@@ -43,12 +43,19 @@ const STYLES: [(&str, &[&str]); 7] = [
     ("relay", &["page_info", "param", "variable"]),
 ];
 
-const MAX_PAGES: u32 = 100;
-const MAX_ITEMS: u64 = 100_000;
-const MAX_BYTES: u64 = 64 << 20;
+/// Where a reading ends that says nothing of its bounds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub pages: u32,
+    pub items: u64,
+    pub bytes: u64,
+}
+
+/// Of a target.
+pub(super) const BOUNDS: Bounds = Bounds { pages: 100, items: 100_000, bytes: 64 << 20 };
 
 /// `Some(None)`: the target has no pages. `None`: what it says of them is wrong, and told.
-pub(super) fn read(target: &Section<'_>, p: &mut Problems) -> Option<Option<PageSpec>> {
+pub(super) fn read(target: &Section<'_>, bounds: Bounds, p: &mut Problems) -> Option<Option<PageSpec>> {
     if !target.has("page") {
         return Some(None);
     }
@@ -64,14 +71,14 @@ pub(super) fn read(target: &Section<'_>, p: &mut Problems) -> Option<Option<Page
     refuse_other_styles(word, own, &section, p);
     let (size, total) = (read_size(&section, p), source(&section, "total", p));
     let style = read_style(word, &section, size.as_ref(), total.is_absent(), p);
-    let max_bytes = section.parsed("max_bytes", p, words::size).unwrap_or(MAX_BYTES);
+    let max_bytes = section.parsed("max_bytes", p, words::size).unwrap_or(bounds.bytes);
     let spec = PageSpec {
         style: style?,
         size,
         total: total.value(),
         first_confirms_all: section.flag("first_confirms_all", p).unwrap_or(false),
-        max_pages: section.whole("max_pages", (1, 10_000), p).unwrap_or(u64::from(MAX_PAGES)) as u32,
-        max_items: section.whole("max_items", (1, 10_000_000), p).unwrap_or(MAX_ITEMS),
+        max_pages: section.whole("max_pages", (1, 10_000), p).unwrap_or(u64::from(bounds.pages)) as u32,
+        max_items: section.whole("max_items", (1, 10_000_000), p).unwrap_or(bounds.items),
         max_bytes,
     };
     Some(Some(spec))

@@ -5,6 +5,7 @@ use super::place::{Placed, Problems, suggestion};
 use super::section::{Document, Section};
 use super::{pages, send, words};
 use crate::domain::item::OBSERVED_AT;
+use crate::domain::page::PageSpec;
 use crate::domain::spec::{
     FieldKind, FieldSpec, ObservedKind, ObservedPlace, ObservedSpec, Plausible, Sentinel, StateSpec, TargetSpec,
 };
@@ -95,11 +96,20 @@ pub(super) fn patterns<'a>(section: &Section<'a>, p: &mut Problems) -> Vec<Secti
 
 fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     section.only(&TARGET, &[], p);
+    let page = pages::read(section, pages::BOUNDS, p);
+    read_question(section, page, p)
+}
+
+/// A question with the items of its answer. `page`: what `pages` read of it.
+pub(super) fn read_question(
+    section: &Section<'_>,
+    page: Option<Option<PageSpec>>,
+    p: &mut Problems,
+) -> Option<TargetSpec> {
     let at = &section.place;
     let name = section.parsed("name", p, words::name).required(at, "name", "how the target is called", p);
     let sent = send::read(section, Asker::Target, p);
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
-    let page = pages::read(section, p);
     let items = section.text("items", p).required(at, "items", "the JSONPath of the items, such as \"$.zones[*]\"", p);
     let key = section.parsed("key", p, item_key);
     let key = key.required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p);

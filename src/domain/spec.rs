@@ -6,6 +6,7 @@ use super::oauth::OAuthSpec;
 use super::outcome::{Outcome, Reach};
 use super::page::PageSpec;
 use super::quota::QuotaSpec;
+use super::scan::ScanSpec;
 use super::send::SendSpec;
 use super::time::Span;
 use super::wait::WaitSource;
@@ -74,6 +75,7 @@ pub struct ConnectionSpec {
     pub quotas: Vec<QuotaSpec>,
     pub poll: PollSpec,
     pub targets: Vec<TargetSpec>,
+    pub scans: Vec<ScanSpec>,
     pub commands: Vec<CommandSpec>,
     pub rules: Vec<RuleSpec>,
     pub waits: WaitSpec,

@@ -276,6 +276,7 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
             inactivity_ttl: None,
             completion_grace: Span::ZERO,
         },
+        scans: Vec::new(),
         commands: vec![command(targets[0].name.as_str())],
         targets,
         rules: vec![sentence],

@@ -18,6 +18,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         quotas: Vec::new(),
         poll: PollSpec { enabled: true, interval, inactivity_ttl: None, completion_grace: Span::ZERO },
         targets: Vec::new(),
+        scans: Vec::new(),
         commands: Vec::new(),
         rules: Vec::new(),
         waits: WaitSpec::default(),

@@ -1,6 +1,6 @@
 //! `src/recipes/README.md` against the reader: the manual has every key that is read, and no other.
 
-use super::super::{draft, limits, oauth, pages, quotas, rules, targets, waits};
+use super::super::{draft, limits, oauth, pages, quotas, rules, scans, targets, waits};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MANUAL: &str = include_str!("../../recipes/README.md");
@@ -20,6 +20,7 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("A figure of a quota", "FIGURE", quotas::FIGURE.to_vec()),
         ("keep and cap", "callers", callers.to_vec()),
         ("[[target]]", "TARGET", targets::TARGET.to_vec()),
+        ("[[scan]]", "SCAN", scans::SCAN.to_vec()),
         ("page", "PAGE", pages::PAGE.to_vec()),
         ("a value of an answer", "SOURCE", pages::SOURCE.to_vec()),
         ("[target.fields]", "FIELD", targets::FIELD.to_vec()),

@@ -4,6 +4,7 @@ mod errors;
 mod manual;
 mod overlay;
 mod pages;
+mod scans;
 mod values;
 mod waits;
 mod whole;

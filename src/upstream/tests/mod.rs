@@ -41,6 +41,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         quotas: Vec::new(),
         poll: PollSpec { enabled: true, interval: Interval::Auto, inactivity_ttl: None, completion_grace: Span::ZERO },
         targets: vec![],
+        scans: Vec::new(),
         commands: vec![],
         rules: vec![],
         waits: WaitSpec::default(),
