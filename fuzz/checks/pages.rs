@@ -13,7 +13,8 @@ const MAX_PAGES: u32 = 12;
 
 static PAGERS: LazyLock<Vec<Pager>> = LazyLock::new(|| {
     let json = |path: &str| ValueSource::Json(path.to_owned());
-    let numbered = |step, ends| PageStyle::Numbered { param: "page".to_owned(), first: 1, step, ends };
+    let numbered =
+        |step, ends| PageStyle::Numbered { placing: Placing::Query("page".to_owned()), first: 1, step, ends };
     let ends = |total_pages: bool, next: bool, short_page: bool| Ends {
         total_pages: total_pages.then(|| json("$.pages")),
         next: next.then(|| json("$.next")),

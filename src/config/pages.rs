@@ -5,9 +5,11 @@ use super::place::{Placed, Problems, Slot, suggestion};
 use super::section::Section;
 use super::words;
 use crate::domain::page::{Ends, PageSize, PageSpec, PageStyle, Placing, Step, ValueSource};
+use crate::domain::send::SendSpec;
+use crate::rules::asking::is_json;
 
 /// Every key of the table. Of these a style has [`COMMON`] and its own.
-pub(super) const PAGE: [&str; 17] = [
+pub(super) const PAGE: [&str; 18] = [
     "style",
     "size",
     "size_param",
@@ -20,6 +22,7 @@ pub(super) const PAGE: [&str; 17] = [
     "more",
     "param",
     "variable",
+    "member",
     "first",
     "total_pages",
     "short_page",
@@ -36,11 +39,11 @@ const COMMON: usize = 8;
 const STYLES: [(&str, &[&str]); 7] = [
     ("link", &[]),
     ("next-url", &["next"]),
-    ("cursor", &["next", "more", "param", "variable"]),
-    ("page-number", &["param", "first", "total_pages", "next", "short_page", "empty_page"]),
-    ("offset", &["param", "first", "next", "short_page", "empty_page"]),
-    ("until-empty", &["param", "first"]),
-    ("relay", &["page_info", "param", "variable"]),
+    ("cursor", &["next", "more", "param", "variable", "member"]),
+    ("page-number", &["param", "variable", "member", "first", "total_pages", "next", "short_page", "empty_page"]),
+    ("offset", &["param", "variable", "member", "first", "next", "short_page", "empty_page"]),
+    ("until-empty", &["param", "variable", "member", "first"]),
+    ("relay", &["page_info", "param", "variable", "member"]),
 ];
 
 /// Where a reading ends that says nothing of its bounds.
@@ -124,11 +127,11 @@ fn read_style(
             Some(PageStyle::Relay { placing: placing(section, p)?, page_info: page_info? })
         }
         counted => {
-            let param = section.text("param", p).required(at, "param", "the query parameter that counts", p);
+            let placing = placing(section, p);
             let step = if counted == "offset" { Step::Rows } else { Step::Pages };
             let first = section.whole("first", (0, 1_000_000), p).unwrap_or(u64::from(step == Step::Pages));
             let ends = read_ends(counted, section, size, without_total, p);
-            Some(PageStyle::Numbered { param: param?, first, step, ends })
+            Some(PageStyle::Numbered { placing: placing?, first, step, ends })
         }
     }
 }
@@ -174,21 +177,42 @@ fn read_size(section: &Section<'_>, p: &mut Problems) -> Option<PageSize> {
     rows.value().map(|rows| PageSize { param: param.value(), rows })
 }
 
-/// `param`, or `variable`: exactly one.
+/// Exactly one of `param`, `variable` and `member`.
 fn placing(section: &Section<'_>, p: &mut Problems) -> Option<Placing> {
-    match (section.text("param", p), section.text("variable", p)) {
-        (Slot::Absent, Slot::Absent) => {
-            let sentence =
-                "does not say where the token goes: add param (a query parameter) or variable (of a GraphQL query)";
-            p.add(&section.place, sentence);
-            None
-        }
-        (param, Slot::Absent) => param.value().map(Placing::Query),
-        (Slot::Absent, variable) => variable.value().map(Placing::Variable),
-        _ => {
-            p.add(&section.place, "has both `param` and `variable`; the token goes to one of them");
-            None
-        }
+    const WHERE: &str = "param (a query parameter), variable (of a GraphQL query) or member (of a JSON body)";
+    let found = [
+        section.text("param", p).value().map(Placing::Query),
+        section.text("variable", p).value().map(Placing::Variable),
+        section.parsed("member", p, pointer).value().map(Placing::Member),
+    ];
+    match ["param", "variable", "member"].iter().filter(|key| section.has(key)).count() {
+        1 => return found.into_iter().flatten().next(),
+        0 => p.add(&section.place, format!("does not say where a request names its page: add {WHERE}")),
+        _ => p.add(&section.place, format!("has more than one of {WHERE}; the page is named in one of them")),
+    }
+    None
+}
+
+/// RFC 6901, below the body itself.
+fn pointer(text: &str) -> Result<String, String> {
+    let is_name = |name: &str| !name.is_empty() && name.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    match text.strip_prefix('/') {
+        Some(names) if names.split('/').all(is_name) => Ok(text.to_owned()),
+        _ => Err(format!("{text:?} is not a JSON Pointer to a member; write it as \"/cursor\" or \"/page/after\"")),
+    }
+}
+
+/// A page that is named in the body needs a body that can name it.
+pub(super) fn check_body(section: &Section<'_>, page: Option<&PageSpec>, send: &SendSpec, p: &mut Problems) {
+    use PageStyle::{Cursor, Link, NextUrl, Numbered, Relay};
+    let placing = match page.map(|page| &page.style) {
+        None | Some(Link | NextUrl { .. }) => return,
+        Some(Cursor { placing, .. } | Numbered { placing, .. } | Relay { placing, .. }) => placing,
+    };
+    if matches!(placing, Placing::Member(_)) && !(send.body.is_some() && is_json(&send.content_type)) {
+        let place = section.table("page", &mut Problems::default()).map(|page| page.place_of("member"));
+        let sentence = "needs a body of JSON: post = \"/path\" with body = { ... }";
+        p.add(&place.unwrap_or_else(|| section.place_of("page")), sentence);
     }
 }
 

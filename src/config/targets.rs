@@ -127,6 +127,7 @@ pub(super) fn read_question(
     let observed_at = read_observed(section, fields.as_deref().unwrap_or_default(), p);
     let fields = fields?;
     let (get, send) = sent?;
+    pages::check_body(section, page.as_ref().and_then(Option::as_ref), &send, p);
     let (name, page, items, key, states) = (name?.as_str().into(), page?, items?, key?, states?);
     Some(TargetSpec {
         name,

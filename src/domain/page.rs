@@ -11,13 +11,15 @@ pub enum ValueSource {
     Header(String),
 }
 
-/// Where the token of the next page is put.
+/// Where the token or the number of the next page is put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placing {
     /// A query parameter.
     Query(String),
     /// A variable of a GraphQL request: in `variables` of its body; of a GET in the query parameter of that name.
     Variable(String),
+    /// A member of a JSON body (RFC 6901, `/cursor`). Objects on the way that are not there are made.
+    Member(String),
 }
 
 /// What a numbered page is counted in.
@@ -37,7 +39,7 @@ pub enum PageStyle {
     /// A token that is sent back. The end: it is empty, null or not there, or `more` says no.
     Cursor { next: ValueSource, placing: Placing, more: Option<ValueSource> },
     /// Pages, or rows, are counted from `first`.
-    Numbered { param: String, first: u64, step: Step, ends: Ends },
+    Numbered { placing: Placing, first: u64, step: Step, ends: Ends },
     /// GraphQL connections: `hasNextPage` and `endCursor` inside `page_info` (RFC 9535, from the body).
     Relay { page_info: String, placing: Placing },
 }

@@ -3,7 +3,7 @@
 
 use super::extract::path::Path;
 use super::template::{Gaps, Place, Template, When};
-use crate::domain::send::{FORM, SendSpec};
+use crate::domain::send::{FORM, JSON, SendSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -39,10 +39,15 @@ fn place_of(content_type: &str) -> Place {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match media.as_str() {
         FORM => Place::Form,
-        "application/json" => Place::Json,
+        JSON => Place::Json,
         other if other.ends_with("+json") => Place::Json,
         _ => Place::Plain,
     }
+}
+
+/// Whether a body of this media type is JSON.
+pub fn is_json(content_type: &str) -> bool {
+    place_of(content_type) == Place::Json
 }
 
 /// The request at this moment with these values. The error is a sentence.

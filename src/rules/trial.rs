@@ -1,12 +1,14 @@
 //! What Larder would make of one answer: the verdict, the hold that would follow, the items that would be on the shelf. The same
 //! rules in the same order as a fetch, with nothing spent before and no network. Must not know where an answer comes from.
 
+use super::asking::{Asker, outgoing};
 use super::budget::Usage;
 use super::calendar::Calendar;
 use super::classify::Classifier;
 use super::extract::{Extractor, wrong_shape};
 use super::hold::{self, Answered};
 use super::paging::{Ask, Page, Pager, Step, Trail, digest};
+use super::template::When;
 use super::text;
 use crate::domain::connection::{Hold, HoldChange};
 use crate::domain::ids::Endpoint;
@@ -71,7 +73,9 @@ fn step(
 ) -> Result<Option<Step>, Vec<String>> {
     let (Some(pages), Ok(answer)) = (&target.page, &reply.result) else { return Ok(None) };
     let pager = Pager::compile(pages)?;
-    let asked = pager.first(&Ask { location: target.get.clone(), body: Vec::new() });
+    let when = When::new(reply.arrived_at.wall, &spec.time_zone);
+    let sent = outgoing(&target.get, &target.send, Asker::Target, &when, &BTreeMap::new()).map_err(|e| vec![e])?;
+    let asked = pager.first(&Ask { location: sent.location, body: sent.body });
     let (headers, bytes) = (&answer.headers, answer.body.len() as u64);
     let page = Page { asked: &asked, headers, body, rows, again: 0, digest: digest(items), bytes };
     Ok(Some(pager.follow(&spec.base_url, &mut Trail::default(), &page)))

@@ -138,3 +138,44 @@ async fn a_parameter_stays_a_value_in_a_body() {
     let said = app.operator().commands("kitchen", "boil", &smuggled, None).await.expect(422).body;
     assert!(said.contains("must be a number, true, false or null"), "{said}");
 }
+
+/// A search by POST that hands out its rows page by page: what names the next page stands in the body.
+const SEARCH: &str = r#"
+[[connection.limit]]
+name = "hour"
+requests = 100
+window = "1h"
+kind = "rolling"
+
+[connection.poll]
+interval = "60s"
+
+[[connection.target]]
+name  = "found"
+post  = "/search"
+body  = { filter = "open", page = { size = 2 } }
+items = "$.rows[*]"
+key   = "$"
+page  = { style = "cursor", next = "$.next", more = "$.more", member = "/page/after" }
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_goes_on_from_page_to_page_in_its_body() {
+    let provider = Script::answering(|asked| {
+        let body: Value = serde_json::from_str(&asked.body).unwrap_or_default();
+        let after = body["page"]["after"].as_u64().unwrap_or(0);
+        let rows: Vec<String> = (after..5).take(2).map(|n| format!("row {n}")).collect();
+        json_answer(&json!({"rows": rows, "next": after + 2, "more": after + 2 < 5}))
+    })
+    .await;
+    let text = format!("base_url = \"{}\"\n{SEARCH}", provider.base_url());
+    let config = Config { extra: format!("\n[[connection]]\nname = \"shop\"\n{text}"), ..Config::new() };
+    let app = TestApp::start(config).await;
+    let whole = app.target_when("shop", "found", "the list is complete", |t| t["scan"]["complete"] == true).await;
+    assert_eq!((&whole["scan"]["pages"], &whole["item_count"]), (&json!(3), &json!(5)), "{whole}");
+    let bodies: Vec<Value> = provider.asked().iter().map(|a| serde_json::from_str(&a.body).expect("JSON")).collect();
+    let page = |page: Value| json!({"filter": "open", "page": page});
+    let asked = [json!({"size": 2}), json!({"size": 2, "after": 2}), json!({"size": 2, "after": 4})].map(page);
+    assert_eq!(bodies, asked);
+    assert_eq!(app.ledger("shop").await.len(), 3, "each page is charged");
+}

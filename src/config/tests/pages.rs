@@ -47,7 +47,10 @@ fn every_style_as_people_write_it() {
     );
     assert_eq!(numbered.size, Some(PageSize { param: Some("page_size".to_owned()), rows: 2000 }));
     let ends = Ends { next: Some(json("$.next_page")), ..Ends::default() };
-    assert_eq!(numbered.style, PageStyle::Numbered { param: "page".to_owned(), first: 1, step: Step::Pages, ends });
+    assert_eq!(
+        numbered.style,
+        PageStyle::Numbered { placing: Placing::Query("page".to_owned()), first: 1, step: Step::Pages, ends }
+    );
     let offset = page(
         "{ style = \"offset\", param = \"start\", total = { json = \"$.total\" }, max_pages = 7, max_items = 9, \
          max_bytes = \"1MiB\", first_confirms_all = true }",
@@ -55,7 +58,12 @@ fn every_style_as_people_write_it() {
     assert_eq!(
         offset,
         PageSpec {
-            style: PageStyle::Numbered { param: "start".to_owned(), first: 0, step: Step::Rows, ends: Ends::default() },
+            style: PageStyle::Numbered {
+                placing: Placing::Query("start".to_owned()),
+                first: 0,
+                step: Step::Rows,
+                ends: Ends::default()
+            },
             total: Some(json("$.total")),
             first_confirms_all: true,
             max_pages: 7,
@@ -67,9 +75,15 @@ fn every_style_as_people_write_it() {
     let ends = Ends { empty_page: true, ..Ends::default() };
     assert_eq!(
         page("{ style = \"until-empty\", param = \"p\", first = 0 }").style,
-        PageStyle::Numbered { param: "p".to_owned(), first: 0, step: Step::Pages, ends }
+        PageStyle::Numbered { placing: Placing::Query("p".to_owned()), first: 0, step: Step::Pages, ends }
     );
     assert_eq!(sound(&yard("")).connections[0].targets.len(), 0);
+    let search = target("{ style = \"offset\", member = \"/page/from\", short_page = true, size = 5 }");
+    let search = search.replace("get = \"/t\"", "post = \"/t\"\nbody = { filter = \"x\" }");
+    let settings = sound(&yard(&search));
+    let style = settings.connections[0].targets[0].page.as_ref().map(|page| &page.style);
+    let from = Placing::Member("/page/from".to_owned());
+    assert!(matches!(style, Some(PageStyle::Numbered { placing, first: 0, .. }) if *placing == from), "{style:?}");
 }
 
 #[test]
@@ -95,12 +109,22 @@ fn mistakes_are_told_with_their_place() {
         ),
         (
             "{ style = \"cursor\", next = \"$.c\" }",
-            "10: connection[yard].target[t].page: does not say where the token goes: add param (a query parameter) or variable \
-             (of a GraphQL query)",
+            "10: connection[yard].target[t].page: does not say where a request names its page: add param (a query \
+             parameter), variable (of a GraphQL query) or member (of a JSON body)",
         ),
         (
             "{ style = \"relay\", page_info = \"$.p\", param = \"a\", variable = \"b\" }",
-            "10: connection[yard].target[t].page: has both `param` and `variable`; the token goes to one of them",
+            "10: connection[yard].target[t].page: has more than one of param (a query parameter), variable (of a GraphQL \
+             query) or member (of a JSON body); the page is named in one of them",
+        ),
+        (
+            "{ style = \"cursor\", next = \"$.c\", member = \"cursor\" }",
+            "10: connection[yard].target[t].page.member: \"cursor\" is not a JSON Pointer to a member; write it as \"/cursor\" or \
+             \"/page/after\"",
+        ),
+        (
+            "{ style = \"cursor\", next = \"$.c\", member = \"/cursor\" }",
+            "10: connection[yard].target[t].page.member: needs a body of JSON: post = \"/path\" with body = { ... }",
         ),
         (
             "{ style = \"page-number\", param = \"page\" }",

@@ -59,7 +59,11 @@ fn styles() -> impl Strategy<Value = PageStyle> {
             short_page,
             empty_page,
         });
-    let placing = prop_oneof![Just(Placing::Query("c".into())), Just(Placing::Variable("c".into()))];
+    let placing = prop_oneof![
+        Just(Placing::Query("c".into())),
+        Just(Placing::Variable("c".into())),
+        Just(Placing::Member("/c".into())),
+    ];
     prop_oneof![
         Just(PageStyle::Link),
         Just(PageStyle::NextUrl { next: json_at("$.next") }),
@@ -68,8 +72,8 @@ fn styles() -> impl Strategy<Value = PageStyle> {
             placing,
             more: more.then(|| json_at("$.more")),
         }),
-        (ends, 0..2u64, any::<bool>()).prop_map(|(ends, first, rows)| PageStyle::Numbered {
-            param: "page".into(),
+        (placing.clone(), ends, 0..2u64, any::<bool>()).prop_map(|(placing, ends, first, rows)| PageStyle::Numbered {
+            placing,
             first,
             step: if rows { Unit::Rows } else { Unit::Pages },
             ends,
@@ -78,8 +82,14 @@ fn styles() -> impl Strategy<Value = PageStyle> {
     ]
 }
 
+/// A GET, or a POST with a body.
+fn question(posts: bool) -> Ask {
+    let body = if posts { br#"{"query":"q"}"#.to_vec() } else { Vec::new() };
+    Ask { body, ..at("/tasks?x=1") }
+}
+
 /// Whether the last page, and the rows that came, contain what the style calls its end: asked apart from the rule.
-fn is_evidence(spec: &PageSpec, told: &Told, asked: &str, rows: u64) -> bool {
+fn is_evidence(spec: &PageSpec, told: &Told, asked: &Ask, rows: u64) -> bool {
     let nothing =
         |v: &Value| matches!(v, Value::Null | Value::Bool(false)) || v.as_str().is_some_and(|s| s.trim().is_empty());
     let number = |v: &Value| v.as_u64().or_else(|| v.as_str()?.trim().parse().ok());
@@ -90,8 +100,8 @@ fn is_evidence(spec: &PageSpec, told: &Told, asked: &str, rows: u64) -> bool {
         PageStyle::Cursor { more: Some(_), .. } => nothing(&told.more),
         PageStyle::Cursor { more: None, .. } => nothing(&told.next),
         PageStyle::Relay { .. } => told.more == Value::Bool(false),
-        PageStyle::Numbered { param, first, ends, .. } => {
-            let here = parameter(asked, param).and_then(|n| n.parse().ok()).unwrap_or(*first);
+        PageStyle::Numbered { placing, first, ends, .. } => {
+            let here = place::number(asked, placing).unwrap_or(*first);
             let last = ends.total_pages.is_some() && number(&told.total).is_some_and(|of| here + 1 >= first + of);
             let all = spec.total.is_some() && number(&told.total).is_some_and(|of| rows >= of);
             let short = ends.short_page && told.rows < spec.size.as_ref().map_or(0, |size| size.rows).max(1);
@@ -107,18 +117,19 @@ proptest! {
     fn whatever_a_provider_says(
         style in styles(), told in proptest::collection::vec(pages(), 1..8), totals in any::<bool>(),
         sized in proptest::option::of(1..4u64), max_pages in 1..9u32, max_items in 1..20u64,
+        posts in any::<bool>(),
     ) {
         let total = totals.then(|| json_at("$.total"));
         let size = sized.map(|rows| PageSize { param: Some("size".into()), rows });
         let spec = PageSpec { total, size, max_pages, max_items, ..spec(style) };
         let pager = Pager::compile(&spec).unwrap();
-        let (mut trail, mut asked, mut seen) = (Trail::default(), pager.first(&at("/tasks?x=1")), BTreeMap::new());
+        let (mut trail, mut asked, mut seen) = (Trail::default(), pager.first(&question(posts)), BTreeMap::new());
         let mut rows = 0;
         for turn in 0.. {
             prop_assert!(turn < max_pages, "more pages than the bound");
-            prop_assert!(seen.insert(asked.location.clone(), turn).is_none(), "asked twice: {:?}", asked);
+            prop_assert!(seen.insert((asked.location.clone(), asked.body.clone()), turn).is_none(), "asked twice: {:?}", asked);
             // Any page may be the answer to any address.
-            let at = asked.location.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(b.into())) % told.len();
+            let at = asked.location.bytes().chain(asked.body.iter().copied()).fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(b.into())) % told.len();
             let told = &told[at];
             let info = json!({"hasNextPage": told.more, "endCursor": told.next});
             let body = json!({"next": told.next, "more": told.more, "total": told.total, "info": info});
@@ -135,7 +146,7 @@ proptest! {
                 }
                 Step::Complete(end) => {
                     prop_assert!(rows <= max_items);
-                    prop_assert!(is_evidence(&spec, told, &asked.location, rows), "{:?} without evidence: {:?}", end, told);
+                    prop_assert!(is_evidence(&spec, told, &asked, rows), "{:?} without evidence: {:?}", end, told);
                     return Ok(());
                 }
                 Step::Incomplete(why) => {

@@ -2,11 +2,13 @@
 //! reading stays incomplete. Complete only on positive evidence of the end: an error, a page that comes again, an address that leads
 //! elsewhere or a bound that is met never look like one (A33). Must not know who asks, and for how many targets.
 //!
-//! * `source` reads a value of an answer · `link` reads `Link` headers · `step` is the decision
+//! * `source` reads a value of an answer · `link` reads `Link` headers · `place` puts a token or a number into a request · `step` is the
+//!   decision
 
 #[cfg(test)]
 mod graph_tests;
 mod link;
+mod place;
 mod source;
 mod step;
 #[cfg(test)]
@@ -18,7 +20,7 @@ pub use step::{End, Step, Unfinished};
 use crate::domain::item::Sighting;
 use crate::domain::page::{PageSize, PageSpec, PageStyle, Placing, Step as Unit, ValueSource};
 use crate::domain::scan::Walked;
-use crate::rules::address::{parameter, with_parameter};
+use crate::rules::address::with_parameter;
 use crate::rules::extract::path::Path;
 use serde_json::Value;
 use source::Source;
@@ -38,7 +40,7 @@ enum Style {
     Link,
     NextUrl { next: Source },
     Cursor { next: Source, placing: Placing, more: Option<Source> },
-    Numbered { param: String, first: u64, unit: Unit, total_pages: Option<Source>, next: Option<Source> },
+    Numbered { placing: Placing, first: u64, unit: Unit, total_pages: Option<Source>, next: Option<Source> },
     Relay { page_info: Path, placing: Placing },
 }
 
@@ -123,11 +125,14 @@ impl Pager {
             Some(PageSize { param: Some(param), rows }) => with_parameter(location, param, &rows.to_string()),
             _ => location.clone(),
         };
-        let location = match &self.style {
-            Style::Numbered { param, first, .. } => with_parameter(&sized, param, &first.to_string()),
+        let sized = Ask { location: sized, body: question.body.clone() };
+        match &self.style {
+            // Where it has no place the page after it cannot be asked either: that is told then.
+            Style::Numbered { placing, first, .. } => {
+                place::put(&sized, placing, &Value::from(*first)).unwrap_or(sized)
+            }
             _ => sized,
-        };
-        Ask { location, body: question.body.clone() }
+        }
     }
 }
 
@@ -139,8 +144,8 @@ fn compile_style(style: &PageStyle, errors: &mut Vec<String>) -> Option<Style> {
             let (next, more) = (compiled("next", next, errors), optional("more", more.as_ref(), errors));
             Style::Cursor { next: next?, placing: placing.clone(), more }
         }
-        PageStyle::Numbered { param, first, step, ends } => Style::Numbered {
-            param: param.clone(),
+        PageStyle::Numbered { placing, first, step, ends } => Style::Numbered {
+            placing: placing.clone(),
             first: *first,
             unit: *step,
             total_pages: optional("total_pages", ends.total_pages.as_ref(), errors),
@@ -159,37 +164,6 @@ fn compiled(key: &str, source: &ValueSource, errors: &mut Vec<String>) -> Option
 
 fn optional(key: &str, source: Option<&ValueSource>, errors: &mut Vec<String>) -> Option<Source> {
     source.and_then(|source| compiled(key, source, errors))
-}
-
-/// The request with the token of the next page in its place. `None`: it has a body that has no such place.
-fn placed(asked: &Ask, placing: &Placing, token: &str) -> Option<Ask> {
-    let Ask { location, body } = asked;
-    let at = |location: String| Ask { location, body: body.clone() };
-    match placing {
-        Placing::Query(name) => Some(at(with_parameter(location, name, token))),
-        Placing::Variable(name) if body.is_empty() => {
-            let given = parameter(location, "variables").and_then(|text| serde_json::from_str(&text).ok());
-            let variables = with_variable(given, name, token)?;
-            Some(at(with_parameter(location, "variables", &variables.to_string())))
-        }
-        Placing::Variable(name) => {
-            let mut question: Value = serde_json::from_slice(body).ok()?;
-            let given = question.get_mut("variables").map(Value::take);
-            question.as_object_mut()?.insert("variables".to_owned(), with_variable(given, name, token)?);
-            Some(Ask { location: location.clone(), body: question.to_string().into_bytes() })
-        }
-    }
-}
-
-/// Variables that are not there are none; anything but an object is no place for one.
-fn with_variable(given: Option<Value>, name: &str, token: &str) -> Option<Value> {
-    let mut variables = match given {
-        None | Some(Value::Null) => serde_json::Map::new(),
-        Some(Value::Object(variables)) => variables,
-        Some(_) => return None,
-    };
-    variables.insert(name.to_owned(), Value::from(token));
-    Some(Value::Object(variables))
 }
 
 /// Over the keys and fingerprints of a page's items, in their order: two pages that say the same have one digest, whatever moves

@@ -51,6 +51,14 @@ impl Source {
         }
     }
 
+    /// A token that the body has as a number: what takes a number back is not content with its digits in quotes.
+    pub fn as_it_came(&self, body: &Value) -> Option<Value> {
+        match self {
+            Source::Json(path) => path.one(body).filter(|value| value.is_number()).cloned(),
+            Source::Header(_) => None,
+        }
+    }
+
     /// A count; `None` where there is none that can be read.
     pub fn count(&self, headers: &[(String, String)], body: &Value) -> Option<u64> {
         match self.read(headers, body) {

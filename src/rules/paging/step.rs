@@ -2,9 +2,9 @@
 //! for the end.
 
 use super::source::{Found, Source};
-use super::{Ask, Page, Pager, Style, Trail, link, placed, short};
+use super::{Ask, Page, Pager, Style, Trail, link, place, short};
 use crate::domain::page::{PageStyle, Placing, Step as Unit};
-use crate::rules::address::{self, Elsewhere, parameter, with_parameter};
+use crate::rules::address::{self, Elsewhere};
 use crate::rules::extract::path::Path;
 use serde_json::Value;
 use std::fmt;
@@ -196,12 +196,12 @@ impl Pager {
 
     /// Counted pages: every source that is declared is asked, and one that cannot be read is no evidence.
     fn numbered(&self, trail: &Trail, page: &Page<'_>) -> Way {
-        let (Style::Numbered { param, first, unit, total_pages, next }, PageStyle::Numbered { ends, .. }) =
+        let (Style::Numbered { placing, first, unit, total_pages, next }, PageStyle::Numbered { ends, .. }) =
             (&self.style, &self.spec.style)
         else {
             return Err(Unfinished::NotAnAddress);
         };
-        let here = parameter(&page.asked.location, param).and_then(|n| n.parse().ok()).unwrap_or(*first);
+        let here = place::number(page.asked, placing).unwrap_or(*first);
         if let Some(end) = self.told_end(trail, page, (here, *first), total_pages.as_ref())? {
             return Ok(Err(end));
         }
@@ -230,8 +230,7 @@ impl Pager {
         if ends.short_page && size.is_some_and(|size| page.rows < size) {
             return Ok(Err(End::ShortPage));
         }
-        let location = with_parameter(&page.asked.location, param, &on.to_string());
-        Ok(Ok(Ask { location, body: page.asked.body.clone() }))
+        put(page.asked, placing, &Value::from(on))
     }
 
     /// By the provider's own counts.
@@ -266,17 +265,22 @@ fn cursor(page: &Page<'_>, next: &Source, placing: &Placing, more: Option<&Sourc
         Some((more, odd)) => return Err(unreadable(more, &odd, "true or false")),
     };
     match token {
-        Found::Text(token) => put(page.asked, placing, &token),
+        Found::Text(token) => put(page.asked, placing, &next.as_it_came(page.body).unwrap_or(token.into())),
         Found::Nothing if says_more.is_some() => Err(Unfinished::NoWayOn(next.name().to_owned())),
         Found::Nothing => Ok(Err(End::NoNext)),
         odd => Err(unreadable(next, &odd, "a token")),
     }
 }
 
-fn put(asked: &Ask, placing: &Placing, token: &str) -> Way {
-    let next = placed(asked, placing, token);
-    next.map(Ok)
-        .ok_or_else(|| Unfinished::Unreadable("the request has no variables that the token could go to".to_owned()))
+fn put(asked: &Ask, placing: &Placing, token: &Value) -> Way {
+    let next = place::put(asked, placing, token);
+    next.map(Ok).ok_or_else(|| {
+        let place = match placing {
+            Placing::Member(pointer) => format!("no JSON body with a place {pointer}"),
+            Placing::Query(_) | Placing::Variable(_) => "no variables".to_owned(),
+        };
+        Unfinished::Unreadable(format!("the request has {place} that the next page could be named in"))
+    })
 }
 
 /// GraphQL Cursor Connections, `PageInfo`: `hasNextPage` must be there and be a boolean.
@@ -285,7 +289,7 @@ fn relay(page: &Page<'_>, page_info: &Path, placing: &Placing) -> Way {
     match info.and_then(|info| info.get("hasNextPage")) {
         Some(Value::Bool(false)) => Ok(Err(End::SaidSo)),
         Some(Value::Bool(true)) => match info.and_then(|info| info.get("endCursor")) {
-            Some(Value::String(token)) if !token.is_empty() => put(page.asked, placing, token),
+            Some(token @ Value::String(text)) if !text.is_empty() => put(page.asked, placing, token),
             _ => Err(Unfinished::NoWayOn("endCursor".to_owned())),
         },
         _ => Err(Unfinished::Unreadable(format!("there is no hasNextPage at {}", page_info.text()))),

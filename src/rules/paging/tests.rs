@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::page::{Ends, Step as Unit};
+use crate::rules::address::parameter;
 use serde_json::json;
 
 const BASE: &str = "https://api.example.test/v1";
@@ -23,7 +24,7 @@ pub(super) fn spec(style: PageStyle) -> PageSpec {
 }
 
 fn numbered(ends: Ends) -> PageSpec {
-    let style = PageStyle::Numbered { param: "page".into(), first: 1, step: Unit::Pages, ends };
+    let style = PageStyle::Numbered { placing: Placing::Query("page".into()), first: 1, step: Unit::Pages, ends };
     PageSpec { size: Some(PageSize { param: Some("size".into()), rows: 2 }), ..spec(style) }
 }
 
@@ -139,7 +140,12 @@ fn counted_pages_end_by_the_evidence_that_is_declared() {
 
 #[test]
 fn offsets_grow_by_the_rows_that_came() {
-    let style = PageStyle::Numbered { param: "offset".into(), first: 0, step: Unit::Rows, ends: Ends::default() };
+    let style = PageStyle::Numbered {
+        placing: Placing::Query("offset".into()),
+        first: 0,
+        step: Unit::Rows,
+        ends: Ends::default(),
+    };
     let spec = PageSpec {
         total: Some(json_at("$.total")),
         size: Some(PageSize { param: Some("limit".into()), rows: 9 }),
@@ -192,7 +198,11 @@ fn relay_cursors_and_their_variables() {
         assert_eq!(post(question), Step::Next(Ask { body: then.as_bytes().to_vec(), ..at("/graphql") }));
     }
     for question in ["q", "[]", r#"{"variables":[]}"#] {
-        assert_eq!(post(question), unreadable("the request has no variables that the token could go to"), "{question}");
+        assert_eq!(
+            post(question),
+            unreadable("the request has no variables that the next page could be named in"),
+            "{question}"
+        );
     }
 }
 
@@ -258,4 +268,36 @@ fn mistakes_name_their_key() {
     let said = Pager::compile(&PageSpec { total: Some(json_at("total")), ..wrong }).err().unwrap();
     assert!(said[0].starts_with("page.total: `total` is not a JSONPath"), "{said:?}");
     assert!(said[1].starts_with("page.next: `next` is not a JSONPath"), "{said:?}");
+}
+
+/// A search by POST: what names the next page stands in the body, and the address stays.
+#[test]
+fn a_page_may_be_named_in_the_body() {
+    let asked = |body: Value| Ask { location: "/search".to_owned(), body: body.to_string().into_bytes() };
+    let question = asked(json!({"filter": "open", "page_size": 2}));
+    let follow = |style: PageStyle, question: &Ask, body: Value| {
+        let pager = Pager::compile(&spec(style)).unwrap();
+        one(&pager, &mut Trail::default(), &pager.first(question), &[], body)
+    };
+    let member = |pointer: &str| Placing::Member(pointer.to_owned());
+    let cursor =
+        PageStyle::Cursor { next: json_at("$.next"), placing: member("/start"), more: Some(json_at("$.more")) };
+    for (token, sent) in [(json!("abc"), json!("abc")), (json!(7), json!(7)), (json!("7"), json!("7"))] {
+        let next = follow(cursor.clone(), &question, json!({"next": token, "more": true}));
+        assert_eq!(next, Step::Next(asked(json!({"filter": "open", "page_size": 2, "start": sent}))));
+    }
+    assert_eq!(follow(cursor.clone(), &question, json!({"next": null, "more": false})), Step::Complete(End::SaidSo));
+    let offset = PageStyle::Numbered {
+        placing: member("/page/from"),
+        first: 0,
+        step: Unit::Rows,
+        ends: Ends { empty_page: true, ..Ends::default() },
+    };
+    let first = asked(json!({"filter": "open", "page_size": 2, "page": {"from": 0}}));
+    assert_eq!(Pager::compile(&spec(offset.clone())).unwrap().first(&question), first);
+    let second = asked(json!({"filter": "open", "page_size": 2, "page": {"from": 2}}));
+    assert_eq!(follow(offset.clone(), &question, json!({})), Step::Next(second));
+    assert_eq!(follow(offset, &question, json!({"rows": 0})), Step::Complete(End::EmptyPage));
+    let nowhere = "the request has no JSON body with a place /start that the next page could be named in";
+    assert_eq!(follow(cursor, &at("/search"), json!({"next": "x", "more": true})), unreadable(nowhere));
 }
