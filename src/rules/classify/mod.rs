@@ -180,6 +180,7 @@ impl Classifier {
             304 if validators_sent => plain(Outcome::NotModified),
             304 => (Outcome::Unexpected, "status 304 to a request without validators".to_owned()),
             206 => (Outcome::Unexpected, "status 206, a part of an answer".to_owned()),
+            207 => (Outcome::Unexpected, "status 207, whose parts have outcomes of their own".to_owned()),
             200..300 => self.success(reading, now_wall),
             401 | 403 if self.body_reads_like(reading, Words::likely_limit) => limit(" with a text about a limit"),
             401 | 403 if waits::says_that_nothing_is_left(reading.answer) => limit(" with nothing left"),
