@@ -8,6 +8,7 @@ use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
+use crate::domain::spend::SpendAsk;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
 use crate::store::{StoreError, TokenRecord};
 use std::sync::Arc;
@@ -155,6 +156,11 @@ impl Appliance {
             Stamp { steady: Steady(now.steady.0.saturating_sub(window.0)), wall: now.wall() - window, era: now.era };
         let charges = self.core.store.charges_since(key, from)?;
         Ok(spending::spend_strip(&now, &charges, window, slices))
+    }
+
+    /// Every request that was made, by whom and for what; also those whose charges are gone.
+    pub fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied> {
+        Ok(spending::spend(ask, self.core.store.spend(&ask.hours(), |line| ask.place(line))?))
     }
 
     pub fn job(&self, id: JobId) -> Result<JobView, Denied> {

@@ -2,6 +2,7 @@
 //! every surface renders from the same record, so that no two of them can differ in age (A28).
 //! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
 
+mod spend;
 mod times;
 
 use crate::domain::finding::Finding;
@@ -9,6 +10,7 @@ use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::item::FieldValue;
 use crate::domain::state::State;
 use serde::{Serialize, Serializer};
+pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
 use std::collections::BTreeMap;
 pub use times::{Seconds, When};
 

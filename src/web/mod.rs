@@ -11,6 +11,7 @@ mod headers;
 mod health;
 mod metrics;
 mod pages;
+mod period;
 mod serving;
 pub mod shelf;
 mod svg;
@@ -147,6 +148,7 @@ pub fn router(state: WebState) -> Router {
         .route("/", get(pages::overview::page))
         .route("/c/{connection}", get(pages::connection::page))
         .route("/c/{connection}/t/{target}", get(pages::target::page))
+        .route("/spend", get(pages::spend::page))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::page))

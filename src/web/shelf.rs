@@ -5,6 +5,7 @@ use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
+use crate::domain::spend::SpendAsk;
 use crate::domain::time::Now;
 use crate::engine::appliance::{Appliance, Health, TokenInfo};
 use crate::engine::view::*;
@@ -32,6 +33,7 @@ pub trait Shelf: Send + Sync + 'static {
     fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied>;
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
     fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied>;
+    fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied>;
     fn job(&self, id: JobId) -> Result<JobView, Denied>;
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied>;
     fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied>;
@@ -88,6 +90,9 @@ impl Shelf for Appliance {
     }
     fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied> {
         Appliance::spend_strip(self, key, slices)
+    }
+    fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied> {
+        Appliance::spend(self, ask)
     }
     fn job(&self, id: JobId) -> Result<JobView, Denied> {
         Appliance::job(self, id)

@@ -27,4 +27,5 @@ mod recipes;
 mod refresh;
 mod refusals;
 mod restart;
+mod spend;
 mod support;

@@ -7,6 +7,7 @@
 mod connections;
 mod findings;
 mod installation;
+pub mod spend;
 mod targets;
 
 use super::WebState;
@@ -40,6 +41,7 @@ pub fn router() -> Router<WebState> {
         .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
         .route("/jobs/{job}", get(connections::job))
         .route("/findings", get(findings::list))
+        .route("/spend", get(spend::list))
         .route("/tokens", get(installation::tokens).post(installation::create_token))
         .route("/tokens/{token}", delete(installation::revoke_token))
         .route("/events", get(events::stream))

@@ -6,6 +6,7 @@ pub mod connection;
 pub mod error;
 pub mod overview;
 pub mod show;
+pub mod spend;
 pub mod target;
 
 use super::WebState;

@@ -7,6 +7,7 @@ use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
+use crate::domain::spend::SpendAsk;
 use crate::domain::state::State;
 use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
 use crate::engine::appliance::{Health, TokenInfo};
@@ -206,6 +207,13 @@ impl Shelf for Sample {
             _ => BTreeMap::new(),
         };
         Ok(SpendStrip { from: ago(300), until: ago(0), slice_seconds: 10, slices: (0..slices).map(slice).collect() })
+    }
+    fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied> {
+        let mut sums = BTreeMap::new();
+        for (line, spend) in spent() {
+            ask.place(&line).into_iter().for_each(|place| *sums.entry(place).or_default() += spend);
+        }
+        Ok(crate::engine::spending::spend(ask, sums))
     }
     fn job(&self, id: JobId) -> Result<JobView, Denied> {
         self.jobs

@@ -1,8 +1,10 @@
 //! The records of the sample morning.
 
-use super::ago;
+use super::{NOW, ago};
 use crate::domain::event::EventKind;
 use crate::domain::ids::*;
+use crate::domain::outcome::Outcome;
+use crate::domain::spend::{Hour, Spend, SpendLine};
 use crate::domain::state::State;
 use crate::engine::appliance::TokenInfo;
 use crate::engine::view::*;
@@ -343,4 +345,29 @@ pub fn was_empty() -> FindingView {
         detail: None,
         ..foreign_spending()
     }
+}
+
+/// Three days of spending, of two connections; in the yard somebody was refused.
+pub fn spent() -> Vec<(SpendLine, Spend)> {
+    let line = |hours_ago: i64, connection: &str, caller, outcome, target: Option<&str>, endpoint: &str| SpendLine {
+        hour: Hour(Hour::of(NOW).0 - hours_ago),
+        connection: ConnectionKey { organization: Organization::default(), connection: connection.into() },
+        caller,
+        outcome,
+        endpoint: endpoint.into(),
+        target: target.map(TargetName::from),
+    };
+    let status =
+        |ago, caller, outcome| line(ago, "yard", caller, Some(outcome), Some("controller"), "/statusschedule.php");
+    let spend = |requests, units| Spend { requests, units };
+    let mut lines: Vec<_> = (0..72).map(|ago| (status(ago, Caller::Poller, Outcome::Data), spend(48, 48))).collect();
+    lines.extend([
+        (status(0, Caller::Poller, Outcome::Limited), spend(1, 1)),
+        (status(0, Caller::Refresh, Outcome::Data), spend(3, 3)),
+        (status(30, Caller::Poller, Outcome::Unreachable), spend(2, 0)),
+        (line(0, "yard", Caller::Command, Some(Outcome::Data), None, "/setzone.php"), spend(2, 2)),
+        (line(0, "yard", Caller::Refresh, None, Some("controller"), "/statusschedule.php"), spend(1, 1)),
+        (line(20, "cellar", Caller::Poller, Some(Outcome::Data), Some("up"), "/up <b>"), spend(10, 50)),
+    ]);
+    lines
 }

@@ -3,6 +3,7 @@
 mod access;
 mod api;
 mod pages;
+mod spend;
 
 use super::pages as rendered;
 use super::sample::{NOW, Sample, ago};

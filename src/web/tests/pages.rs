@@ -16,7 +16,7 @@ fn settled(page: &str) -> String {
 }
 
 /// The element with this id, without drawings.
-fn part(page: &str, id: &str) -> String {
+pub fn part(page: &str, id: &str) -> String {
     let at = page.find(&format!("id=\"{id}\"")).expect("the part is there");
     let start = page[..at].rfind('<').unwrap();
     let end = page[at..].find("</section>").unwrap() + at;
@@ -84,7 +84,7 @@ async fn a_stale_target_hedges() {
 #[tokio::test]
 async fn what_others_said_is_text_and_nothing_else() {
     let site = Site::loopback(Sample::locked_out());
-    for path in ["/", "/c/yard", "/c/yard/t/controller"] {
+    for path in ["/", "/c/yard", "/c/yard/t/controller", "/spend?by=endpoint"] {
         let page = site.page(path).await;
         for tag in ["<script>", "<b>trying", "<i>soon", "<relay>"] {
             assert!(!page.contains(tag), "{path} lets {tag} through");
@@ -104,8 +104,15 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
     sample.targets[0].items =
         (0..2000).map(|i| crate::engine::view::ItemView { title: format!("Zone {i}"), ..pattern.clone() }).collect();
     let site = Site::loopback(sample);
-    for path in ["/", "/c/yard", "/c/yard/t/controller", "/c/yard/t/controller?page=67", "/c/yard/t/controller?page=99"]
-    {
+    for path in [
+        "/",
+        "/c/yard",
+        "/c/yard/t/controller",
+        "/c/yard/t/controller?page=67",
+        "/c/yard/t/controller?page=99",
+        "/spend?range=400d",
+        "/spend?by=target&per=hour&range=30d",
+    ] {
         let page = site.page(path).await;
         let all =
             page.len() + include_str!("../../../static/app.css").len() + include_str!("../../../static/app.js").len();
@@ -126,6 +133,7 @@ async fn pages_for_the_eye() {
             ("c/yard", "c/yard"),
             ("c/cellar", "c/cellar"),
             ("c/yard/t/controller", "c/yard/t/controller"),
+            ("spend", "spend"),
         ];
         for (path, file) in pages {
             let file = folder.join(scene).join(format!("{file}.html"));
