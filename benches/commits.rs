@@ -45,7 +45,7 @@ fn field(name: &str, kind: FieldKind) -> FieldSpec {
 fn spec() -> TargetSpec {
     TargetSpec {
         name: shared::target_name(0).as_str().into(),
-        get: "/tasks".into(),
+        get: Some("/tasks".into()),
         send: larder::domain::send::SendSpec::default(),
         cost: 1,
         page: None,
@@ -55,6 +55,7 @@ fn spec() -> TargetSpec {
         fresh_for: None,
         expires_after: None,
         observed_at: None,
+        complete: None,
         fields: vec![
             field("status", FieldKind::Text),
             field("crew", FieldKind::Text),
@@ -80,7 +81,7 @@ fn answer(items: usize, version: u64) -> Value {
 }
 
 async fn charge(store: &Store, now: Now) -> ChargeId {
-    let ask = Ask { caller: Caller::Poller, endpoint: spec().endpoint(), cost: 1 };
+    let ask = Ask { caller: Caller::Poller, endpoint: spec().endpoint().expect("a target that is asked"), cost: 1 };
     let schedule = ConnectionState {
         last_poll_at: Some(now.stamp()),
         next_poll_at: Some(now.stamp() + Span::from_secs(75)),

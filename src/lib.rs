@@ -16,7 +16,8 @@
 //! upstream/    the door: send(Permit, Request) -> Reply, renew(Permit) -> Renewal; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
-//! rules/       pure decisions: budget, schedule, breaker, classify, ending, extract, paging, feed, reconcile, freshness, plan, trial
+//! rules/       pure decisions: budget, schedule, breaker, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
+//!              freshness, plan, trial
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
 //! ```

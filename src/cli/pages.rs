@@ -74,7 +74,7 @@ impl Pages {
     /// What a round of the connection takes.
     pub fn demands(&self, spec: &ConnectionSpec) -> Vec<Demand> {
         let pages = |target: &TargetSpec| self.0.get(&key(spec, target)).copied().unwrap_or(0);
-        spec.targets.iter().map(|target| Demand::of(target, pages(target))).collect()
+        spec.targets.iter().filter_map(|target| Demand::of(target, pages(target))).collect()
     }
 
     /// What the plan takes for granted, a sentence for each paged target.

@@ -15,7 +15,7 @@ use crate::domain::time::Span;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-pub(super) const SHARED: [&str; 21] = [
+pub(super) const SHARED: [&str; 22] = [
     "provider",
     "base_url",
     "credential",
@@ -37,6 +37,7 @@ pub(super) const SHARED: [&str; 21] = [
     "max_body",
     "charset",
     "salvage",
+    "complete",
 ];
 
 pub(super) const POLL: [&str; 4] = ["enabled", "interval", "inactivity_ttl", "completion_grace"];
@@ -74,6 +75,8 @@ pub(super) struct Draft {
     pub max_body: Slot<u64>,
     pub charset: Slot<String>,
     pub salvage: Slot<Salvage>,
+    /// Of the targets that say nothing themselves.
+    pub complete: Slot<String>,
 }
 
 /// `[connection.poll]`.
@@ -137,6 +140,7 @@ impl Draft {
             max_body: read_size(section, p),
             charset: section.parsed("charset", p, words::charset),
             salvage: section.parsed("salvage", p, words::salvage),
+            complete: section.parsed("complete", p, targets::complete),
         }
     }
 
@@ -178,6 +182,7 @@ impl Draft {
             max_body: self.max_body.or(recipe.max_body),
             charset: self.charset.or(recipe.charset),
             salvage: self.salvage.or(recipe.salvage),
+            complete: self.complete.or(recipe.complete),
         }
     }
 }

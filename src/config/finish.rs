@@ -36,7 +36,9 @@ pub(super) fn finish(
     let network = finish_network(&draft);
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
     let quotas = quotas::finish(draft.quotas, &limits, p);
-    let (target_places, targets) = finish_list(draft.targets, |target| target.name.0.clone(), p);
+    let (target_places, mut targets) = finish_list(draft.targets, |target| target.name.0.clone(), p);
+    let complete = draft.complete.value();
+    targets.iter_mut().for_each(|target| target.complete = target.complete.take().or_else(|| complete.clone()));
     let (scan_places, scans) = finish_list(draft.scans, |scan| scan.question.name.0.clone(), p);
     let (command_places, commands) = finish_list(draft.commands, |command| command.spec.name.clone(), p);
     let (rule_places, rules) = finish_list(draft.rules, |rule| rule.name.clone(), p);
@@ -180,7 +182,7 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
     }
     let questions = spec.targets.iter().chain(spec.scans.iter().map(|scan| &scan.question));
     for (target, place) in questions.zip(places.targets.iter().chain(&places.scans)) {
-        check_no_literal_key(&spec.carrier, &target.get, &target.send, place, p);
+        check_no_literal_key(&spec.carrier, target.get.as_deref().unwrap_or_default(), &target.send, place, p);
         for limit in spec.limits.iter().filter(|_| spec.poll.enabled) {
             limits::never_fits(limit, Caller::Poller, target.cost, "a poll", place, p);
         }

@@ -10,11 +10,12 @@ use crate::domain::spec::{
     FieldKind, FieldSpec, ObservedKind, ObservedPlace, ObservedSpec, Plausible, Sentinel, StateSpec, TargetSpec,
 };
 use crate::rules::asking::Asker;
+use crate::rules::complete::Completion;
 use crate::rules::extract::key::WORDS;
 use crate::rules::extract::path::Path;
 use std::collections::BTreeSet;
 
-pub(super) const TARGET: [&str; 19] = [
+pub(super) const TARGET: [&str; 20] = [
     "name",
     "like",
     "get",
@@ -34,6 +35,7 @@ pub(super) const TARGET: [&str; 19] = [
     "state",
     "volatile",
     "observed_at",
+    "complete",
 ];
 pub(super) const FIELD: [&str; 7] = ["path", "as", "when", "volatile", "min", "max", "unknown"];
 pub(super) const OBSERVED: [&str; 5] = ["path", "answer", "header", "as", "time_zone"];
@@ -125,13 +127,14 @@ pub(super) fn read_question(
     let fields = read_fields(section, p);
     let states = read_states(section, fields.as_deref().unwrap_or_default(), p);
     let observed_at = read_observed(section, fields.as_deref().unwrap_or_default(), p);
+    let complete = section.parsed("complete", p, complete).value();
     let fields = fields?;
     let (get, send) = sent?;
     pages::check_body(section, page.as_ref().and_then(Option::as_ref), &send, p);
     let (name, page, items, key, states) = (name?.as_str().into(), page?, items?, key?, states?);
     Some(TargetSpec {
         name,
-        get,
+        get: Some(get),
         send,
         cost,
         page,
@@ -144,6 +147,7 @@ pub(super) fn read_question(
         states,
         volatile,
         observed_at: observed_at?,
+        complete,
     })
 }
 
@@ -156,6 +160,11 @@ fn item_key(text: &str) -> Result<String, String> {
         }
         key => Ok(key.to_owned()),
     }
+}
+
+/// When a target is completed, as it is written.
+pub(super) fn complete(text: &str) -> Result<String, String> {
+    Completion::parse(text).map(|_| text.to_owned())
 }
 
 /// `observed_at = { path = "$.measured", as = "epoch-s" }`. `None`: it cannot be used as it is written.

@@ -147,8 +147,8 @@ pub struct PollSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetSpec {
     pub name: TargetName,
-    /// Path and query below `base_url`, a template: asked with the method of `send`.
-    pub get: String,
+    /// Path and query below `base_url`, a template: asked with the method of `send`. `None`: it cannot be asked by itself.
+    pub get: Option<String>,
     pub send: SendSpec,
     /// Units of the limits that one request takes.
     pub cost: u32,
@@ -170,6 +170,9 @@ pub struct TargetSpec {
     pub volatile: Vec<String>,
     /// Where the provider says when it was measured (A27); `None`: what arrives is taken as said for now.
     pub observed_at: Option<ObservedSpec>,
+    /// When it is completed: a JSONPath (RFC 9535) that finds something in the target as it is shown, or a filter expression that
+    /// holds for it. `None`: only somebody can say.
+    pub complete: Option<String>,
 }
 
 /// The time that the provider gives its reading.
@@ -234,8 +237,9 @@ impl ObservedKind {
 }
 
 impl TargetSpec {
-    pub fn endpoint(&self) -> Endpoint {
-        endpoint_of(&self.get)
+    /// Where its requests are counted; `None`: it makes none.
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        self.get.as_deref().map(endpoint_of)
     }
 }
 

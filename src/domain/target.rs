@@ -31,10 +31,34 @@ impl Phase {
     }
 }
 
+/// Where a target stands in its life, and who put it there: a row of its own, so that no answer under way writes over what an operator
+/// says meanwhile. `Default` is a target that nobody touched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    pub phase: Phase,
+    /// Since when; `None`: ever since.
+    pub since: Option<Stamp>,
+    /// Who said so: an operator, or the appliance itself.
+    pub by: Option<String>,
+    /// In words, where the appliance decided it.
+    pub why: Option<String>,
+    /// When somebody last made it active: it is asked at once (F5), also where a restart came between.
+    pub activated_at: Option<Stamp>,
+}
+
+/// A target that was put while the appliance ran: what it asks, in the words in which it was put. Read again at every start, as a
+/// configuration is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutTarget {
+    /// A JSON object with the keys of a `[[connection.target]]`.
+    pub body: String,
+    pub by: String,
+    pub at: Stamp,
+}
+
 /// The durable state of a target. `Default` is a target that was never asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetState {
-    pub phase: Phase,
     /// Arrival of the last good answer (data or not modified). `None`: never.
     pub as_of: Option<Stamp>,
     /// Arrival of the last answer whose content differed.

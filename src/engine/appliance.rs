@@ -1,7 +1,8 @@
 //! The appliance as its readers see it: every surface goes through here. What operators do is in `operate`.
 
-use super::core::{Conn, Core, Target};
+use super::core::{Conn, Core};
 use super::present::Snapshot;
+use super::targets::Target;
 use super::view::*;
 use super::{items, present, spending, words};
 use crate::domain::event::Event;
@@ -108,7 +109,7 @@ impl Appliance {
     pub fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         let conn = self.conn(key)?;
         let snapshot = Snapshot::take(&self.core, conn)?;
-        conn.targets.iter().map(|t| Ok(present::target(&self.core, conn, &snapshot, t, &[])?)).collect()
+        conn.targets.now().iter().map(|t| Ok(present::target(&self.core, conn, &snapshot, t, &[])?)).collect()
     }
 
     /// The present items of those targets of a connection that have at most `few`. A target that cannot be read has none here: its own
@@ -121,14 +122,14 @@ impl Appliance {
             let present = items.iter().filter(|i| i.removed.is_none());
             Ok(present.map(|i| items::item(&now, &target.spec, &state, i)).collect())
         };
-        Ok(conn.targets.iter().flat_map(|t| of(t).unwrap_or_else(|_: StoreError| Vec::new())).collect())
+        Ok(conn.targets.now().iter().flat_map(|t| of(t).unwrap_or_else(|_: StoreError| Vec::new())).collect())
     }
 
     /// With items.
     pub fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
         let (conn, target) = self.target_of(key)?;
         let items = self.core.store.items(&target.key)?;
-        Ok(present::target(&self.core, conn, &Snapshot::take(&self.core, conn)?, target, &items)?)
+        Ok(present::target(&self.core, conn, &Snapshot::take(&self.core, conn)?, &target, &items)?)
     }
 
     /// Entries with seq > after, oldest first; with `after = None` the newest `limit`, oldest first.
@@ -150,7 +151,7 @@ impl Appliance {
         let conn = self.conn(key)?;
         let now = self.now();
         let day = Span::from_secs(86_400);
-        let windows = conn.limits.iter().filter_map(|l| l.kind.nominal_window());
+        let windows = conn.sharing.limits.iter().filter_map(|l| l.kind.nominal_window());
         let window = windows.filter(|w| *w <= day).max().unwrap_or(day).max(Span::from_secs(60));
         let from =
             Stamp { steady: Steady(now.steady.0.saturating_sub(window.0)), wall: now.wall() - window, era: now.era };
@@ -211,7 +212,7 @@ impl Appliance {
         found.ok_or_else(|| Denied::NotFound(format!("there is no connection \"{}\"", key.connection)))
     }
 
-    pub(super) fn target_of(&self, key: &TargetKey) -> Result<(&Arc<Conn>, &Arc<Target>), Denied> {
+    pub(super) fn target_of(&self, key: &TargetKey) -> Result<(&Arc<Conn>, Arc<Target>), Denied> {
         let conn = self.conn(&key.connection)?;
         let target = conn.target(&key.target);
         let missing = || Denied::NotFound(format!("{} has no target \"{}\"", key.connection.connection, key.target));

@@ -1,6 +1,7 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
-use super::fetch::scan::Flight;
+use super::sharing::Sharing;
+use super::targets::{Target, Targets};
 use super::turns::Turns;
 use crate::clock::Clock;
 use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange, Overrides};
@@ -8,21 +9,17 @@ use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
-use crate::domain::page::Scan;
-use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
+use crate::domain::spec::{ConnectionSpec, Interval};
 use crate::domain::time::{Now, Span, Stamp, Steady};
-use crate::rules::asking::CostFrom;
 use crate::rules::classify::Classifier;
-use crate::rules::extract::Extractor;
 use crate::rules::hold::back;
-use crate::rules::paging::Pager;
 use crate::rules::plan::Demand;
 use crate::rules::quota::Reader;
-use crate::rules::{plan, schedule};
+use crate::rules::schedule;
 use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinSet;
@@ -62,16 +59,11 @@ pub struct Conn {
     pub spec: ConnectionSpec,
     pub credential: CredentialId,
     pub classifier: Classifier,
-    pub targets: Vec<Arc<Target>>,
+    pub targets: Targets,
     /// Everything that is polled with the same credential, and all limits declared for it.
-    pub budget_targets: Vec<Sharer>,
-    pub limits: Vec<Limit>,
-    /// The endpoints of those.
-    pub in_use: Vec<Endpoint>,
+    pub sharing: Arc<Sharing>,
     /// Key of everything that is spread by name (A41).
     pub installation: [u8; 32],
-    /// The same with the amounts that the provider keeps to.
-    pub in_force: RwLock<Arc<Vec<Limit>>>,
     /// Reads what the provider says of its own count.
     pub quota: Reader,
     /// The master copy of the durable state. Held across the commits that write it, so that they keep their order.
@@ -80,47 +72,6 @@ pub struct Conn {
     pub overrides: RwLock<Overrides>,
     /// Rung when something changed that the poller should look at.
     pub wake: Notify,
-}
-
-pub struct Target {
-    pub key: TargetKey,
-    pub spec: TargetSpec,
-    pub extractor: Extractor,
-    pub cost_from: Option<CostFrom>,
-    /// The most that an answer said its request cost; 0 before the first.
-    pub learned_cost: AtomicU32,
-    /// Set where its list comes page by page.
-    pub pager: Option<Pager>,
-    /// One request for a target at a time; followers find the leader's answer on the shelf. Inside: the reading under way.
-    pub flight: tokio::sync::Mutex<Flight>,
-    pub pages: Pages,
-}
-
-/// Pages that a reading of a target is expected to take: as many as the last complete one, one before it. Its durable form is
-/// [`crate::domain::page::Scan::usual_pages`]; shared by everybody who plans with the same budget.
-#[derive(Clone, Debug)]
-pub struct Pages(Arc<AtomicU32>);
-
-impl Pages {
-    pub fn known(scan: Option<&Scan>) -> Pages {
-        let pages = Pages(Arc::default());
-        pages.learn(scan);
-        pages
-    }
-    pub fn learn(&self, scan: Option<&Scan>) {
-        self.0.store(scan.map_or(1, |scan| scan.usual_pages.max(1)), Ordering::Relaxed);
-    }
-    pub fn get(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// A target of somebody who spends from the same budget.
-#[derive(Clone, Debug)]
-pub struct Sharer {
-    pub key: TargetKey,
-    pub spec: TargetSpec,
-    pub pages: Pages,
 }
 
 /// What `Core` is made of.
@@ -178,8 +129,7 @@ impl Core {
         let taught: Vec<CredentialId> = commit.learned.iter().map(|(credential, _)| *credential).collect();
         let events = self.store.commit(commit).await?;
         for conn in self.connections.values().filter(|c| taught.contains(&c.credential)) {
-            let limits = Arc::new(self.store.limits_in_force(conn.credential));
-            *conn.in_force.write().unwrap_or_else(PoisonError::into_inner) = limits;
+            conn.sharing.take_limits(&self.store);
         }
         for credential in resolved.into_iter().chain(lifted) {
             if let Some(turns) = self.turns.get(&credential) {
@@ -247,19 +197,14 @@ impl Core {
     }
 }
 
-impl Target {
-    /// What the next request takes: as declared, or as much as the provider ever named since.
-    pub fn cost(&self) -> u32 {
-        self.spec.cost.max(self.learned_cost.load(Ordering::Relaxed))
-    }
-    pub fn learn_cost(&self, cost: Option<u32>) {
-        self.learned_cost.fetch_max(cost.unwrap_or(0), Ordering::Relaxed);
-    }
-}
-
 impl Conn {
-    pub fn target(&self, name: &TargetName) -> Option<&Arc<Target>> {
-        self.targets.iter().find(|t| t.key.target == *name)
+    pub fn target(&self, name: &TargetName) -> Option<Arc<Target>> {
+        self.targets.now().named(name).cloned()
+    }
+
+    /// Whether a poll would ask about anything.
+    pub fn has_polls(&self) -> bool {
+        self.targets.now().iter().any(|target| target.is_polled())
     }
 
     pub fn overrides(&self) -> Overrides {
@@ -293,16 +238,16 @@ impl Conn {
     }
 
     fn sustainable(&self) -> Option<Span> {
-        plan::plan(&self.in_force(), &self.demands(), None).shortest_interval
+        self.sharing.shortest()
     }
 
     pub fn in_force(&self) -> Arc<Vec<Limit>> {
-        Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
+        self.sharing.in_force()
     }
 
     /// What one round of everybody who spends from this budget takes.
-    pub fn demands(&self) -> Vec<Demand> {
-        self.budget_targets.iter().map(|t| Demand::of(&t.spec, t.pages.get())).collect()
+    pub fn demands(&self) -> Arc<Vec<Demand>> {
+        self.sharing.demands()
     }
 
     /// How far apart rounds are: the base interval, and more on the way back from a hold.
@@ -324,7 +269,9 @@ impl Conn {
     pub fn held_until(&self, holds: &[Hold], now: &Now) -> Option<Steady> {
         let until = |h: &Hold| if h.ramp.is_none() { self.wakes(h) } else { now.steady };
         let of = |endpoint: &Endpoint| holds.iter().filter(|h| h.scope.covers(endpoint)).map(until).max();
-        let freed = self.targets.iter().map(|t| of(&t.spec.endpoint()).unwrap_or_default());
+        let targets = self.targets.now();
+        let polled = targets.iter().filter(|t| t.is_polled()).filter_map(|t| t.endpoint.as_ref());
+        let freed = polled.map(|endpoint| of(endpoint).unwrap_or_default());
         freed.min().filter(|at| *at > now.steady)
     }
 
@@ -336,7 +283,7 @@ impl Conn {
     /// that goes on at a moment of its own.
     pub fn after_refusal(&self, limit: &str, at: Steady) -> Steady {
         let turns = |l: &Limit| l.name == limit && l.kind.begins().is_some();
-        if self.limits.iter().any(turns) { at + self.spread() } else { at }
+        if self.sharing.limits.iter().any(turns) { at + self.spread() } else { at }
     }
 
     /// How far from the others it begins, and goes on after a reset.

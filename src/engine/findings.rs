@@ -1,6 +1,7 @@
 //! What the engine finds and what settles it, in words. Decides nothing about the data: it tells what the rules decided.
 
-use super::core::{Conn, Core, Target};
+use super::core::{Conn, Core};
+use super::targets::Target;
 use super::words::{calendar_day, clock_time};
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
 use crate::domain::ids::Endpoint;

@@ -1,10 +1,11 @@
 //! Commands as durable jobs: queued -> sent -> done, failed or unknown. `retry = "never"` is never sent twice, also not after a
 //! crash. After it, one refresh, if the answer on the shelf is old enough (I2).
 
-use super::core::{Conn, Core, Target};
+use super::core::{Conn, Core};
 use super::fetch::exchange::{Asking, admit, exchange};
 use super::fetch::learn::{classify, consequences};
 use super::fetch::{Done, Stopped, With, fetch_all, token};
+use super::targets::Target;
 use super::turns::{Ear, Turns};
 use super::words::{self, Telling};
 use crate::domain::event::{EventKind, NewEvent};
@@ -279,8 +280,8 @@ async fn refresh_after(core: &Core, conn: &Conn, name: &TargetName) -> String {
         }
         Err(e) => return e.to_string(),
     }
-    match fetch_all(core, conn, target, Caller::Refresh, now.stamp()).await {
-        Ok(Done { outcome, .. }) if outcome.is_good() => refreshed(core, target),
+    match fetch_all(core, conn, &target, Caller::Refresh, now.stamp()).await {
+        Ok(Done { outcome, .. }) if outcome.is_good() => refreshed(core, &target),
         Ok(Done { outcome, .. }) => format!("not refreshed: {outcome}"),
         Err(stopped) => format!("not refreshed: {}", words::why(&stopped, &core.clock.now(), Telling::Kept)),
     }

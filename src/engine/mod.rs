@@ -1,11 +1,13 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
-//! * [`core`] what everybody shares, [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
+//! * [`core`] what everybody shares, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
+//! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`restored`] the first start from a backup
 //! * [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
+mod build;
 pub mod core;
 pub mod fetch;
 pub mod findings;
@@ -16,7 +18,9 @@ pub mod operate;
 pub mod poller;
 pub mod present;
 pub mod restored;
+pub mod sharing;
 pub mod spending;
+pub mod targets;
 pub mod turns;
 pub mod view;
 pub mod words;
@@ -24,30 +28,18 @@ pub mod words;
 use crate::clock::{Clock, ClockMark};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::event::{EventKind, NewEvent};
-use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey};
-use crate::domain::limit::Limit;
-use crate::domain::limit::merge;
+use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::outcome::Outcome;
-use crate::domain::spec::{ConnectionSpec, TargetSpec};
+use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
-use crate::rules::asking::CostFrom;
-use crate::rules::classify::Classifier;
-use crate::rules::extract::Extractor;
-use crate::rules::paging::Pager;
-use crate::rules::quota::Reader;
-use crate::rules::schedule;
 use crate::store::{Commit, Opening, Store, Write};
 use crate::upstream::Door;
-use core::{Conn, Core, Pages, Seams, Sharer, Target};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, RwLock};
+use core::{Core, Seams};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Requests in flight get this long at a stop.
 const STOP_PATIENCE: Span = Span::from_secs(5);
-
-/// Of so many charges of a connection the dearest is remembered over a restart.
-const PRICES: usize = 200;
 
 /// What the engine is built from.
 pub struct Parts {
@@ -124,7 +116,7 @@ pub async fn start(parts: Parts) -> Result<(appliance::Appliance, Running), Stri
 /// Installs budgets and reads what is durable: from here on readers can be served. Nothing runs before [`Running::begin`].
 pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
     let now = parts.clock.now();
-    let (conns, firsts) = build(&parts, &now)?;
+    let (conns, firsts) = build::build(&parts, &now)?;
     let notes = [notes(&parts.opening, &now), parts.notes].concat();
     let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door };
     let core = Arc::new(Core::new(seams, conns, notes));
@@ -142,114 +134,6 @@ async fn watch(core: Arc<Core>) {
             () = core.clock.sleep_until(until) => {}
         }
     }
-}
-
-/// The connections, and the schedule of those that never polled: written down at once, so that restarts do not postpone it.
-fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
-    let budgets = budgets(parts)?;
-    for (credential, (limits, _)) in &budgets {
-        parts.store.install_budget(*credential, limits.clone(), now).map_err(|e| e.to_string())?;
-    }
-    for spec in parts.connections.iter().filter(|spec| spec.oauth.is_some()) {
-        let apart = fetch::token::apart(credential_of(parts, &spec.key)?);
-        parts.store.install_budget(apart, fetch::token::own_pace(), now).map_err(|e| e.to_string())?;
-    }
-    let (mut conns, mut firsts) = (Vec::new(), Vec::new());
-    for spec in &parts.connections {
-        let credential = credential_of(parts, &spec.key)?;
-        let (limits, budget_targets) = budgets.get(&credential).cloned().unwrap_or_default();
-        let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
-        let prices = prices(&parts.store, spec)?;
-        let own = |t| target(spec, t, &budget_targets, &prices);
-        let mut conn = Conn {
-            credential,
-            classifier: Classifier::compile(&spec.rules, &spec.waits)
-                .map_err(|e| e.join("; "))?
-                .salvaging(spec.reading.salvage),
-            targets: spec.targets.iter().map(own).collect::<Result<_, _>>()?,
-            in_use: budget_targets.iter().map(|t| t.spec.endpoint()).collect(),
-            installation: parts.opening.installation,
-            budget_targets,
-            in_force: RwLock::new(Arc::new(parts.store.limits_in_force(credential))),
-            quota: Reader::compile(&spec.quotas).map_err(|e| e.join("; "))?,
-            limits,
-            overrides: RwLock::new(state.overrides.clone()),
-            state: tokio::sync::Mutex::new(state),
-            wake: tokio::sync::Notify::new(),
-            spec: spec.clone(),
-        };
-        if conn.state.get_mut().next_poll_at.is_none() && !conn.targets.is_empty() {
-            conn.state.get_mut().next_poll_at = Some(schedule::first(now, conn.spread()));
-            firsts.push(Write::Connection(spec.key.clone(), conn.state.get_mut().clone()));
-        }
-        conns.push(conn);
-    }
-    Ok((conns, firsts))
-}
-
-fn target(
-    spec: &ConnectionSpec,
-    target: &TargetSpec,
-    sharers: &[Sharer],
-    prices: &[Charge],
-) -> Result<Arc<Target>, String> {
-    let cost_from = target.send.cost_from.as_deref().map(CostFrom::parse).transpose()?;
-    let own = prices.iter().filter(|c| cost_from.is_some() && c.target.as_ref() == Some(&target.name));
-    let learned_cost = own.map(|c| c.cost).max().unwrap_or(0);
-    let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
-    let shared = sharers.iter().find(|s| s.key == key).map(|s| s.pages.clone());
-    Ok(Arc::new(Target {
-        cost_from,
-        learned_cost: AtomicU32::new(learned_cost),
-        key,
-        extractor: Extractor::compile(target, &spec.time_zone).map_err(|e| e.join("; "))?,
-        pager: target.page.as_ref().map(Pager::compile).transpose().map_err(|e| e.join("; "))?,
-        spec: target.clone(),
-        flight: tokio::sync::Mutex::default(),
-        pages: shared.unwrap_or_else(|| Pages::known(None)),
-    }))
-}
-
-/// The newest charges, where a target of the connection learns from the provider what a request costs.
-fn prices(store: &Store, spec: &ConnectionSpec) -> Result<Vec<Charge>, String> {
-    match spec.targets.iter().any(|t| t.send.cost_from.is_some()) {
-        true => store.charges(&spec.key, None, PRICES).map_err(|e| e.to_string()),
-        false => Ok(Vec::new()),
-    }
-}
-
-fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, String> {
-    parts.credentials.get(key).copied().ok_or_else(|| format!("connection {key} has no credential"))
-}
-
-/// The limits of each credential, and everything that is polled with it.
-type Budgets = BTreeMap<CredentialId, (Vec<Limit>, Vec<Sharer>)>;
-
-/// F1: what connections with one credential declare and poll is one budget.
-fn budgets(parts: &Parts) -> Result<Budgets, String> {
-    let mut all = Budgets::new();
-    for spec in &parts.connections {
-        let Some(credential) = parts.credentials.get(&spec.key) else { continue };
-        let (limits, targets) = all.entry(*credential).or_default();
-        merge(limits, &spec.limits);
-        for target in &spec.targets {
-            let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
-            let state = parts.store.target(&key).map_err(|e| e.to_string())?;
-            let pages = Pages::known(state.and_then(|s| s.scan).as_ref());
-            targets.push(Sharer { key, spec: target.clone(), pages });
-        }
-    }
-    for (credential, (limits, targets)) in &mut all {
-        let spends = |spec: &&ConnectionSpec| parts.credentials.get(&spec.key) == Some(credential);
-        let commands = parts.connections.iter().filter(spends).flat_map(|spec| &spec.commands);
-        let looked_at: BTreeSet<Endpoint> = targets.iter().map(|t| t.spec.endpoint()).collect();
-        let commanded: BTreeSet<Endpoint> = commands.map(|c| c.endpoint()).collect();
-        let reach = [(Caller::Poller, &looked_at), (Caller::Refresh, &looked_at), (Caller::Command, &commanded)];
-        for limit in limits {
-            limit.reach = reach.iter().map(|(caller, endpoints)| (*caller, (*endpoints).clone())).collect();
-        }
-    }
-    Ok(all)
 }
 
 fn notes(opening: &Opening, now: &Now) -> Vec<String> {

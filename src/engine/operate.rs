@@ -1,8 +1,9 @@
 //! What operators do with the appliance: refresh, commands, the switch, backup, tokens. Everything that spends asks the budget.
 
 use super::appliance::{Appliance, TokenInfo};
-use super::core::{Conn, Target};
+use super::core::Conn;
 use super::fetch::{Done, Stopped, fetch_all};
+use super::targets::Target;
 use super::view::*;
 use super::words::{self, Telling};
 use super::{jobs, present};
@@ -25,7 +26,7 @@ impl Appliance {
     /// Asks the provider now, if the answer is old enough and the budget funds it. Goes on if the caller goes away.
     pub async fn refresh(&self, key: &TargetKey, by: &str) -> Result<RefreshView, Denied> {
         let (conn, target) = self.target_of(key)?;
-        let (conn, target) = (conn.clone(), target.clone());
+        let conn = conn.clone();
         self.core.begun.cancelled().await;
         self.refuse_while_paused(&conn).await?;
         self.refuse_young(&conn, &target)?;

@@ -1,12 +1,12 @@
 //! The poller: one loop a connection. Waits for what is due, polls one round, and never runs faster for any reason (law 8).
 
-use super::core::{Conn, Core, Target};
+use super::core::{Conn, Core};
 use super::fetch::{Done, Round, Stopped, Wish, fetch};
+use super::targets::Target;
 use super::turns::{Ear, Turn};
 use super::words::{self, Telling};
 use crate::domain::connection::{ConnectionState, HoldScope};
 use crate::domain::ids::Caller;
-use crate::domain::target::Phase;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::breaker;
 use crate::rules::budget::Refusal;
@@ -36,9 +36,6 @@ enum Step {
 
 /// Runs until the engine stops.
 pub async fn run(core: Arc<Core>, conn: Arc<Conn>) {
-    if conn.targets.is_empty() {
-        return;
-    }
     while !core.stop.is_cancelled() {
         match next_step(&core, &conn).await {
             // A round is not cut short by a bell: what it charged it resolves. It looks at `stop` by itself.
@@ -62,7 +59,9 @@ async fn next_step(core: &Core, conn: &Conn) -> Step {
     let state = conn.state.lock().await;
     let now = core.clock.now();
     let held = conn.held_until(&core.store.holds(conn.credential), &now);
-    decide(conn.enabled(&state), &state, held, &now)
+    let grace = conn.completion_grace();
+    let polled = conn.targets.now().iter().fold(false, |any, target| target.look(grace, &now) || any);
+    decide(conn.enabled(&state) && polled && conn.has_polls(), &state, held, &now)
 }
 
 fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &Now) -> Step {
@@ -79,7 +78,7 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
     if until > now.steady { Step::SleepUntil(until) } else { Step::Poll { due } }
 }
 
-/// One round over the active targets: who waits longest comes first, so that a refusal passes the turn on; of equals the first of the file. Once a hold is over the first request is a probe, to the target
+/// One round over the targets that are polled: who waits longest comes first, so that a refusal passes the turn on; of equals the first of the file. Once a hold is over the first request is a probe, to the target
 /// that costs least; if a ramp begins with it, the others wait for the next round.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     let waiting = match waiting(core, conn) {
@@ -87,14 +86,11 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
         Err(e) => return pause(core, &e.to_string()).await,
     };
     let probe = probe(core, conn, &waiting);
-    let rest = waiting.into_iter().filter(|at| Some(*at) != probe);
-    for target in probe.into_iter().chain(rest).filter_map(|at| conn.targets.get(at)) {
-        match core.store.target(&target.key).map(|t| t.unwrap_or_default().phase) {
-            Ok(Phase::Active | Phase::Pending) => {}
-            Ok(_) => continue,
-            Err(e) => return pause(core, &e.to_string()).await,
-        }
-        match poll(core, conn, target, &mut begun).await {
+    let rest = (0..waiting.len()).filter(|at| Some(*at) != probe);
+    for name in probe.into_iter().chain(rest).filter_map(|at| waiting.get(at)).map(|target| &target.key.target) {
+        // As it is now: a round may be long, and what was taken away meanwhile is not asked about.
+        let Some(target) = conn.target(name).filter(|target| target.is_polled()) else { continue };
+        match poll(core, conn, &target, &mut begun).await {
             Polled::Asked if probe.is_some() && back::ramp(&core.store.holds(conn.credential)).is_some() => return,
             Polled::Asked | Polled::Held => {}
             Polled::Over => return,
@@ -106,22 +102,27 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     }
 }
 
-/// The targets by their last attempts, the longest ago first.
-fn waiting(core: &Core, conn: &Conn) -> Result<Vec<usize>, StoreError> {
-    let attempted = |t: &Arc<Target>| Ok(core.store.target(&t.key)?.and_then(|s| s.attempted_at).map(|at| at.steady));
-    let attempted = conn.targets.iter().map(attempted).collect::<Result<Vec<_>, StoreError>>()?;
-    let mut order: Vec<usize> = (0..attempted.len()).collect();
-    order.sort_by_key(|at| attempted.get(*at).copied().flatten());
-    Ok(order)
+/// The targets that are polled by their last attempts, the longest ago first.
+fn waiting(core: &Core, conn: &Conn) -> Result<Vec<Arc<Target>>, StoreError> {
+    let targets = conn.targets.now();
+    let attempted = |t: &Arc<Target>| {
+        let attempted = core.store.target(&t.key)?.and_then(|s| s.attempted_at).map(|at| at.steady);
+        Ok((attempted, Arc::clone(t)))
+    };
+    let polled = targets.iter().filter(|target| target.is_polled());
+    let mut waiting = polled.map(attempted).collect::<Result<Vec<_>, StoreError>>()?;
+    waiting.sort_by_key(|(attempted, _)| *attempted);
+    Ok(waiting.into_iter().map(|(_, target)| target).collect())
 }
 
 /// The target that finds out whether the credential's hold is over; `None` where there is nothing to find out.
-fn probe(core: &Core, conn: &Conn, waiting: &[usize]) -> Option<usize> {
+fn probe(core: &Core, conn: &Conn, waiting: &[Arc<Target>]) -> Option<usize> {
     let now = core.clock.now();
     let holds = core.store.holds(conn.credential);
     let hold = holds.iter().find(|h| h.scope == HoldScope::Credential && h.is_unproven(now.steady))?;
-    let costs: Vec<u32> = conn.targets.iter().map(|t| t.cost()).collect();
-    back::probe(&costs, waiting, hold)
+    let costs: Vec<u32> = waiting.iter().map(|t| t.cost()).collect();
+    let order: Vec<usize> = (0..costs.len()).collect();
+    back::probe(&costs, &order, hold)
 }
 
 async fn rest_for(core: &Core, conn: &Conn, span: Span) {
@@ -132,7 +133,8 @@ async fn rest_for(core: &Core, conn: &Conn, span: Span) {
 /// What became of one target's turn.
 enum Polled {
     Asked,
-    /// This endpoint is held by itself, or led on to where the budget does not follow: not again in this round, but others may go.
+    /// This endpoint is held by itself, or led on to where the budget does not follow, or the target was taken away while it waited: not
+    /// again in this round, but others may go.
     Held,
     /// Nothing more is to be asked in this round: a hold, a switch, the end.
     Over,
@@ -163,7 +165,8 @@ async fn poll_once(
     wish: Option<Wish>,
 ) -> Result<Done, Polled> {
     let Some(turns) = core.turns(conn.credential) else { return Err(Polled::Over) };
-    let turn = turns.enter(conn.ask(Caller::Poller, target.spec.endpoint(), target.cost()));
+    let Some(endpoint) = target.endpoint.clone() else { return Err(Polled::Held) };
+    let turn = turns.enter(conn.ask(Caller::Poller, endpoint, target.cost()));
     let mut ear = turns.ear();
     // Whatever arrives from now on is as new as this round can wish for, however long it waits.
     let wish = wish.unwrap_or(Wish::NewerThan(core.clock.now().stamp()));
@@ -171,6 +174,7 @@ async fn poll_once(
         ear.listen();
         let at = match let_others_go(core, conn, &turn, &mut ear).await {
             false => return Err(Polled::Over),
+            true if !is_current(conn, target) => return Err(Polled::Held),
             true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wish).await {
                 Ok(done) => return Ok(done),
                 Err(Stopped::Refused(Refusal::NotUntil { at, limit })) if at != Steady::MAX => {
@@ -194,6 +198,12 @@ async fn poll_once(
             return Err(Polled::Over);
         }
     }
+}
+
+/// Whether the target is still the one of its name, and polled.
+fn is_current(conn: &Conn, target: &Target) -> bool {
+    let of_its_name = conn.target(&target.key.target);
+    of_its_name.is_some_and(|current| current.revision == target.revision && current.is_polled())
 }
 
 /// Gives way, for a short while, to whoever has waited longer and could go now. False if polling is over meanwhile.

@@ -1,9 +1,10 @@
 //! From durable records and `now` to the read models of `view`. Pure but for reading the store's snapshots.
 
-use super::core::{Conn, Core, Target};
+use super::core::{Conn, Core};
 use super::findings::MOST_OPEN;
 use super::holding;
 use super::items;
+use super::targets::Target;
 use super::view::*;
 use super::words::{self, Said, Standing};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope};
@@ -42,8 +43,11 @@ impl Snapshot {
     pub fn take(core: &Core, conn: &Conn) -> Result<Snapshot, StoreError> {
         let now = core.clock.now();
         let state = core.store.connection(&conn.spec.key)?.unwrap_or_default();
-        let mut endpoints: Vec<Endpoint> = conn.targets.iter().map(|t| t.spec.endpoint()).collect();
+        let targets = conn.targets.now();
+        let mut endpoints: Vec<Endpoint> = targets.iter().filter_map(|t| t.endpoint.clone()).collect();
         endpoints.extend(conn.spec.commands.iter().map(|c| c.endpoint()));
+        endpoints.sort_unstable();
+        endpoints.dedup();
         let holds = core.store.holds(conn.credential);
         let planned = conn.base_interval();
         Ok(Snapshot {
@@ -65,7 +69,7 @@ impl Snapshot {
 
     /// What stops a target alone: a hold of its endpoint, in force.
     fn hold_of(&self, target: &Target) -> Option<&Hold> {
-        let endpoint = HoldScope::Endpoint(target.spec.endpoint());
+        let endpoint = HoldScope::Endpoint(target.endpoint.clone()?);
         self.holds.iter().find(|h| h.scope == endpoint && h.is_in_force(self.now.steady))
     }
 
@@ -98,9 +102,10 @@ impl Snapshot {
 
 /// The budget is exhausted for the poller if it must skip a whole poll for it.
 fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: Span, now: &Now) -> Option<Steady> {
-    let target = conn.targets.first()?;
+    let targets = conn.targets.now();
+    let (target, endpoint) = targets.iter().filter(|t| t.is_polled()).find_map(|t| Some((t, t.endpoint.clone()?)))?;
     let due = now.steady.max(state.next_poll_at.map(|at| at.steady).unwrap_or_default());
-    let ask = conn.ask(Caller::Poller, target.spec.endpoint(), target.cost());
+    let ask = conn.ask(Caller::Poller, endpoint, target.cost());
     match core.store.would_admit(conn.credential, now, &ask) {
         Err(Refusal::NotUntil { at, .. }) if at > due + interval => Some(at),
         Err(Refusal::NeverFits { .. }) => Some(Steady::MAX),
@@ -111,9 +116,10 @@ fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: 
 pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError> {
     let snapshot = Snapshot::take(core, conn)?;
     let (mut ages, mut words, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
-    for target in &conn.targets {
-        let state = core.store.target(&target.key)?.unwrap_or_default();
-        if matches!(state.phase, Phase::Active | Phase::Pending) {
+    let targets = conn.targets.now();
+    for target in targets.iter() {
+        if matches!(target.life().phase, Phase::Active | Phase::Pending) {
+            let state = core.store.target(&target.key)?.unwrap_or_default();
             let facts = snapshot.facts(conn, Some((target, &state)));
             ages.push(facts.counted_age().map(Span::as_secs));
             let word = freshness::state(&facts);
@@ -151,7 +157,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         forecast: ForecastView { requests_per_day: plan.requests_per_day, ceiling_targets: plan.ceiling_targets },
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
         findings: core.store.open_findings(&conn.spec.key, MOST_OPEN)?.into_iter().map(FindingView::from).collect(),
-        targets: conn.targets.iter().map(|t| t.key.target.to_string()).collect(),
+        targets: targets.iter().map(|t| t.key.target.to_string()).collect(),
         commands: conn.spec.commands.iter().map(command).collect(),
     })
 }
@@ -171,7 +177,7 @@ fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {
 
 /// When the poller will ask next, as far as is known now.
 fn next_poll(conn: &Conn, s: &Snapshot) -> Option<Steady> {
-    if !conn.enabled(&s.state) || conn.targets.is_empty() {
+    if !conn.enabled(&s.state) || !conn.has_polls() {
         return None;
     }
     let mut at = s.now.steady.max(s.state.next_poll_at.map(|due| due.steady).unwrap_or_default());
@@ -251,7 +257,7 @@ pub fn target(
         name: target.key.target.to_string(),
         organization: target.key.connection.organization.to_string(),
         connection: target.key.connection.connection.to_string(),
-        phase: state.phase.word(),
+        phase: target.life().phase.word(),
         state: word,
         sentence: words::target_sentence(&state, &facts, is_undated, &quoting, &s.now),
         as_of: state.as_of.map(|a| s.at(a)),

@@ -55,7 +55,7 @@ fn spent(core: &Core, copied: &ClockMark, now: &Now) -> Vec<Charge> {
         let patience =
             |c: &&Arc<Conn>| c.spec.network.request_timeout.0.saturating_add(c.spec.network.connect_timeout.0);
         let in_flight = Span(conns.iter().map(patience).max().unwrap_or(0).saturating_add(SLOW_COMMIT.0));
-        let limits = &conns[0].limits;
+        let limits = &conns[0].sharing.limits;
         // Only inside one boot is the time between the two measured. A clock that stands behind would make it too short.
         let time = (now.era == copied.era).then(|| Span(now.steady.since(copied.steady).0.saturating_add(in_flight.0)));
         let cost = u32::try_from(unseen::at_most(limits, time)).unwrap_or(u32::MAX);
@@ -81,7 +81,11 @@ fn spent(core: &Core, copied: &ClockMark, now: &Now) -> Vec<Charge> {
 
 fn endpoints(conns: &[&Arc<Conn>]) -> BTreeSet<Endpoint> {
     let commands = conns.iter().flat_map(|c| c.spec.commands.iter().map(|k| k.endpoint()));
-    conns.iter().flat_map(|c| c.in_use.iter().cloned()).chain(commands).collect()
+    conns
+        .iter()
+        .flat_map(|c| c.targets.now().iter().filter_map(|t| t.endpoint.clone()).collect::<Vec<_>>())
+        .chain(commands)
+        .collect()
 }
 
 fn nowhere() -> BTreeSet<Endpoint> {

@@ -1,8 +1,9 @@
 //! The sentences: what happened, since when, what still works, when it changes. One place, so that log, page, API and event
 //! say the same.
 
-use super::core::{Conn, Target};
+use super::core::Conn;
 use super::fetch::Stopped;
+use super::targets::Target;
 use crate::domain::connection::{Hold, HoldReason};
 use crate::domain::ids::TargetName;
 use crate::domain::item::{ChangeKind, HistoryEntry};

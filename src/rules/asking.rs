@@ -19,7 +19,7 @@ pub struct Outgoing {
 /// Who fills the gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
-    /// A target: moments alone.
+    /// A target: moments, and its own name.
     Target,
     /// A command: moments and its parameters.
     Command,
@@ -50,7 +50,10 @@ pub fn is_json(content_type: &str) -> bool {
     place_of(content_type) == Place::Json
 }
 
-/// The request at this moment with these values. The error is a sentence.
+/// The only gap of a target that is no moment.
+pub const TARGET_NAME: &str = "target";
+
+/// The request at this moment with these values: a target has its name alone, under [`TARGET_NAME`]. The error is a sentence.
 pub fn outgoing(
     path: &str,
     send: &SendSpec,
@@ -58,7 +61,7 @@ pub fn outgoing(
     when: &When,
     values: &BTreeMap<String, String>,
 ) -> Result<Outgoing, String> {
-    if !values.is_empty() {
+    if asker == Asker::Command && !values.is_empty() {
         let names = parameters(path, send);
         if let Some(extra) = values.keys().find(|k| !names.contains(k)) {
             return Err(format!("has no parameter \"{extra}\"; it takes: {}", names.join(", ")));
@@ -160,6 +163,28 @@ mod tests {
         assert_eq!(String::from_utf8(out.body).unwrap(), body);
         let headers = [("x-day", "334"), ("content-type", "application/json")];
         assert_eq!(out.headers, headers.map(|(n, v)| (n.to_owned(), v.to_owned())));
+    }
+
+    #[test]
+    fn one_question_serves_every_target_by_its_name() {
+        let when = When::new(NOW, "UTC");
+        let send = SendSpec {
+            method: "POST",
+            body: Some(r#"{"job":"{target}","q":"{jobs{id}}"}"#.to_owned()),
+            headers: vec![("x-job".to_owned(), "{target}".to_owned())],
+            ..SendSpec::default()
+        };
+        let name = BTreeMap::from([(TARGET_NAME.to_owned(), "ECO 7&x=\"1\"".to_owned())]);
+        let out = outgoing("/jobs/{target}?job={target}&at={today}", &send, Asker::Target, &when, &name).unwrap();
+        assert_eq!(out.location, "/jobs/ECO%207%26x%3D%221%22?job=ECO%207%26x%3D%221%22&at=2026-11-30");
+        let body = r#"{"job":"ECO 7&x=\"1\"","q":"{jobs{id}}"}"#;
+        assert_eq!(String::from_utf8(out.body).unwrap(), body);
+        assert_eq!(out.headers[0], ("x-job".to_owned(), "ECO 7&x=\"1\"".to_owned()));
+        assert_eq!(check_text("/jobs/{target}", Asker::Target), Ok(()));
+        assert!(
+            check_text("/jobs/{target+1d}", Asker::Target).unwrap_err().contains("none of {today}, {now} and {target}")
+        );
+        assert!(outgoing("/jobs", &SendSpec::default(), Asker::Target, &when, &name).is_ok(), "it need not be named");
     }
 
     #[test]

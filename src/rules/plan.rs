@@ -47,15 +47,15 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// `pages`: how many requests a reading takes; 1 where the list comes in one answer.
-    pub fn of(target: &TargetSpec, pages: u32) -> Demand {
+    /// `pages`: how many requests a reading takes; 1 where the list comes in one answer. `None`: it is not asked by itself.
+    pub fn of(target: &TargetSpec, pages: u32) -> Option<Demand> {
         let pages = if target.page.is_some() { u64::from(pages.max(1)) } else { 1 };
-        Demand { endpoint: target.endpoint(), units: u64::from(target.cost).saturating_mul(pages) }
+        Some(Demand { endpoint: target.endpoint()?, units: u64::from(target.cost).saturating_mul(pages) })
     }
 
     /// Of targets whose pages nobody has counted yet.
     pub fn first(targets: &[TargetSpec]) -> Vec<Demand> {
-        targets.iter().map(|target| Demand::of(target, 1)).collect()
+        targets.iter().filter_map(|target| Demand::of(target, 1)).collect()
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
     fn specs(n: usize) -> Vec<TargetSpec> {
         let one = |i: usize| TargetSpec {
             name: TargetName(format!("t{i}")),
-            get: format!("/tasks?job={i}"),
+            get: Some(format!("/tasks?job={i}")),
             send: crate::domain::send::SendSpec::default(),
             cost: 1,
             page: None,
@@ -191,6 +191,7 @@ mod tests {
             states: vec![],
             volatile: vec![],
             observed_at: None,
+            complete: None,
         };
         (0..n).map(one).collect()
     }
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn pages_cost_a_request_each() {
         let mut spec = specs(1).remove(0);
-        assert_eq!(Demand::of(&spec, 7).units, 1, "a list in one answer has no pages");
+        assert_eq!(Demand::of(&spec, 7).unwrap().units, 1, "a list in one answer has no pages");
         spec.page = Some(PageSpec {
             style: PageStyle::Link,
             size: None,
@@ -251,7 +252,7 @@ mod tests {
         });
         spec.cost = 2;
         let minute = limit(5, Kind::Rolling { window: Span::from_secs(60) });
-        let plan = plan(&[minute], &[Demand::of(&spec, 30)], Some(Span::from_secs(600)));
+        let plan = plan(&[minute], &[Demand::of(&spec, 30).unwrap()], Some(Span::from_secs(600)));
         assert_eq!(plan.requests_per_round, 60);
         assert_eq!((plan.shortest_interval, plan.sustainable()), (Some(Span::from_secs(720)), false));
         assert_eq!(plan.requests_per_day, 60 * 144);

@@ -1,7 +1,7 @@
 //! What Larder would make of one answer: the verdict, the hold that would follow, the items that would be on the shelf. The same
 //! rules in the same order as a fetch, with nothing spent before and no network. Must not know where an answer comes from.
 
-use super::asking::{Asker, outgoing};
+use super::asking::{Asker, TARGET_NAME, outgoing};
 use super::budget::Usage;
 use super::calendar::Calendar;
 use super::classify::Classifier;
@@ -74,7 +74,9 @@ fn step(
     let (Some(pages), Ok(answer)) = (&target.page, &reply.result) else { return Ok(None) };
     let pager = Pager::compile(pages)?;
     let when = When::new(reply.arrived_at.wall, &spec.time_zone);
-    let sent = outgoing(&target.get, &target.send, Asker::Target, &when, &BTreeMap::new()).map_err(|e| vec![e])?;
+    let name = BTreeMap::from([(TARGET_NAME.to_owned(), target.name.0.clone())]);
+    let get = target.get.as_deref().unwrap_or_default();
+    let sent = outgoing(get, &target.send, Asker::Target, &when, &name).map_err(|e| vec![e])?;
     let asked = pager.first(&Ask { location: sent.location, body: sent.body });
     let (headers, bytes) = (&answer.headers, answer.body.len() as u64);
     let page = Page { asked: &asked, headers, body, rows, again: 0, digest: digest(items), bytes };
@@ -93,10 +95,10 @@ fn received(spec: &ConnectionSpec, answer: Answer, arrived_at: Stamp) -> Reply {
 
 /// The hold that the verdict would set where nothing is held yet.
 fn hold(spec: &ConnectionSpec, target: Option<&TargetSpec>, verdict: &Verdict, now: &Now) -> Option<Hold> {
-    let in_use: Vec<Endpoint> = spec.targets.iter().map(TargetSpec::endpoint).collect();
+    let in_use: Vec<Endpoint> = spec.targets.iter().filter_map(TargetSpec::endpoint).collect();
     let answered = Answered {
         verdict,
-        endpoint: &target.map_or_else(|| Endpoint::from(""), TargetSpec::endpoint),
+        endpoint: &target.and_then(TargetSpec::endpoint).unwrap_or_else(|| Endpoint::from("")),
         reserved_at: now.stamp(),
         row: 0,
         usage: &usage(spec, now),

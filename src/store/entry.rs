@@ -15,7 +15,7 @@ use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
-use crate::domain::target::TargetState;
+use crate::domain::target::{Life, PutTarget, TargetState};
 
 /// What a row says.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(super) enum Entry {
     Mark(ClockMark),
     Connection(ConnectionState),
     Target(TargetState),
+    Life(Life),
+    PutTarget(PutTarget),
     Charge(Charge),
     Hold(Hold),
     Item(Item),
@@ -46,6 +48,7 @@ impl Entry {
             Table::State => match tables::state_row(key) {
                 Some(StateRow::Connection) => Entry::Connection(records::connection_of(value)?),
                 Some(StateRow::Target) => Entry::Target(records::target_of(value)?),
+                Some(StateRow::Life) => Entry::Life(records::life_of(value)?),
                 None => return Err(no_known_form()),
             },
             Table::Charges => Entry::Charge(records::charge_of(numbered(key)?, value)?),
@@ -61,6 +64,7 @@ impl Entry {
             Table::Events => Entry::Event(records::event_of(numbered(key)?, value)?),
             Table::Tokens => Entry::Token(records::token_of(numbered(key)?, value)?),
             Table::Findings => Entry::Finding(records::finding_of(numbered(key)?, value)?),
+            Table::Targets => Entry::PutTarget(records::put_target_of(value)?.1),
             Table::Secrets => records::sealed_of(value).map(|_| Entry::Plain)?,
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),

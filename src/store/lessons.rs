@@ -7,17 +7,26 @@ use super::tables::{self, Table};
 use super::work::written;
 use super::write::Writing;
 use super::{Store, StoreError, records};
-use crate::domain::ids::{CredentialId, Endpoint};
+use crate::domain::ids::{Caller, CredentialId, Endpoint};
 use crate::domain::limit::Limit;
 use crate::domain::quota::{Learned, LimitKey};
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::budget::Own;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// What was not said for this long is forgotten, unless a limit is still lower for it.
 const KEEP: Span = Span::from_secs(40 * 86_400);
 
 impl Store {
+    /// Where the callers of a credential come from now on: its targets are others. Amounts and charges stay.
+    pub fn set_reach(&self, credential: CredentialId, reach: &BTreeMap<Caller, BTreeSet<Endpoint>>) {
+        if let Some(account) = self.core().books().get_mut(&credential) {
+            account.limits.iter_mut().for_each(|limit| limit.reach = reach.clone());
+            account.ledger.set_reach(reach);
+        }
+    }
+
     /// What was learned so far of one limit.
     pub fn learned(&self, credential: CredentialId, about: &LimitKey) -> Option<Learned> {
         self.core().books().get(&credential)?.learned.get(about).cloned()

@@ -120,10 +120,10 @@ fn add_secrets(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Secrets.definition()).map(drop).map_err(redb::Error::from)
 }
 
-/// 4 to 5: connections with the overrides of operators, a form that an older binary does not read; the sums of spending; the tables of
+/// 4 to 5: connections with the overrides of operators, a form that an older binary does not read; the targets that they put; the sums of spending; the tables of
 /// scans. The charges that are there are summed by the writer, as every charge is.
 fn add_operations(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
-    for table in [Table::Spend, Table::Scans, Table::ScanRows, Table::Switched] {
+    for table in [Table::Spend, Table::Targets, Table::Scans, Table::ScanRows, Table::Switched] {
         txn.open_table(table.definition())?;
     }
     Ok(())

@@ -61,7 +61,7 @@ use crate::domain::job::Job;
 use crate::domain::limit::Limit;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
-use crate::domain::target::TargetState;
+use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::{Permit, Refusal, Request, Usage};
 use std::path::Path;
@@ -132,6 +132,11 @@ pub struct Opening {
 pub enum Write {
     Connection(ConnectionKey, ConnectionState),
     Target(TargetKey, TargetState),
+    Life(TargetKey, Life),
+    /// A target of an operator's; its answers and items are rows of their own.
+    PutTarget(TargetKey, PutTarget),
+    /// What it learned stays.
+    DropTarget(TargetKey),
     Item(TargetKey, Item),
     History(TargetKey, HistoryEntry),
     Job(Job),

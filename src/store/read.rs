@@ -13,7 +13,7 @@ use crate::domain::event::Event;
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
-use crate::domain::target::TargetState;
+use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::{Span, Stamp, Steady};
 use redb::{ReadTransaction, ReadableTableMetadata};
 use std::cell::OnceCell;
@@ -148,6 +148,21 @@ impl<'a> Snapshot<'a> {
 
     pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {
         self.get(Table::State, &tables::target_state(key), records::target_of)
+    }
+
+    pub fn life(&self, key: &TargetKey) -> Result<Option<Life>, StoreError> {
+        self.get(Table::State, &tables::life(key), records::life_of)
+    }
+
+    pub fn put_targets(&self, connection: &ConnectionKey) -> Result<Vec<(TargetName, PutTarget)>, StoreError> {
+        let prefix = tables::connection_prefix(connection);
+        let end = tables::after_prefix(&prefix);
+        let mut targets = Vec::new();
+        self.visit(Table::Targets, below(&prefix, end.as_deref()), Order::Forth, |_, value| {
+            targets.push(records::put_target_of(value)?);
+            ON
+        })?;
+        Ok(targets)
     }
 
     pub fn holds(&self, credential: &CredentialId) -> Result<Vec<Hold>, StoreError> {

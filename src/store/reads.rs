@@ -8,7 +8,7 @@ use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::spend::{Hour, Spend, SpendLine};
-use crate::domain::target::TargetState;
+use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::Stamp;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,6 +20,16 @@ impl Store {
 
     pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {
         self.core().read(|s| s.target(key))
+    }
+
+    /// `None`: nobody ever touched its phase.
+    pub fn life(&self, key: &TargetKey) -> Result<Option<Life>, StoreError> {
+        self.core().read(|s| s.life(key))
+    }
+
+    /// The targets that operators put, in the order of their names.
+    pub fn put_targets(&self, connection: &ConnectionKey) -> Result<Vec<(TargetName, PutTarget)>, StoreError> {
+        self.core().read(|s| s.put_targets(connection))
     }
 
     /// Every item, removed ones too, in key order.

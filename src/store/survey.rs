@@ -77,6 +77,8 @@ impl Newest {
             Entry::Mark(mark) => self.mark(mark),
             Entry::Connection(c) => self.connection(c),
             Entry::Target(t) => self.target(t),
+            Entry::Life(life) => self.see_all([life.since, life.activated_at]),
+            Entry::PutTarget(put) => self.see(put.at),
             Entry::Charge(c) => self.charge(c),
             Entry::Hold(hold) => self.see_all([Some(hold.since), hold.ramp.map(|r| r.since)]),
             Entry::Item(item) => {
@@ -176,6 +178,7 @@ impl Contents {
             Entry::Token(_) => self.tokens += 1,
             Entry::Finding(_) => self.findings += 1,
             Entry::Sum => self.sums += 1,
+            Entry::Life(_) | Entry::PutTarget(_) => (),
             Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) | Entry::Plain => (),
         }
     }

@@ -9,6 +9,8 @@
 //! | `meta`        | a word: `format` `installation` `mark` `written_by` `summed` `copied` | see [`meta`] | 5, in a backup 6   | open, `Write::Mark`, `backup`       |
 //! | `state`       | organization, connection, `c`                         | connection state | connections                   | `Write::Connection`                 |
 //! |               | organization, connection, `t`, target                 | target state     | targets                       | `Write::Target`                     |
+//! |               | organization, connection, `l`, target                 | life of a target | targets that left their first phase | `Write::Life`                |
+//! | `targets`     | organization, connection, target                      | put target       | targets put by an operator    | `Write::PutTarget`, `Write::DropTarget` |
 //! | `charges`     | charge number                                         | charge           | requests of 40 days           | admit; overwritten when resolved    |
 //! | `credentials` | fingerprint of the secret (16 bytes)                  | hold             | credentials that are held     | `Commit::hold`                      |
 //! |               | fingerprint of the secret, endpoint                   | hold             | endpoints held by themselves  | `Commit::hold`                      |
@@ -72,10 +74,11 @@ pub(super) enum Table {
     Scans,
     ScanRows,
     Switched,
+    Targets,
 }
 
 impl Table {
-    pub const ALL: [Table; 19] = [
+    pub const ALL: [Table; 20] = [
         Table::Meta,
         Table::State,
         Table::Charges,
@@ -95,6 +98,7 @@ impl Table {
         Table::Scans,
         Table::ScanRows,
         Table::Switched,
+        Table::Targets,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -118,6 +122,7 @@ impl Table {
             Table::Scans => "scans",
             Table::ScanRows => "scan_rows",
             Table::Switched => "switched",
+            Table::Targets => "targets",
         }
     }
 
@@ -144,6 +149,7 @@ pub(super) mod meta {
 
 const CONNECTION_TAG: u8 = b'c';
 const TARGET_TAG: u8 = b't';
+const LIFE_TAG: u8 = b'l';
 
 /// Appends a text and its end: a zero byte. The bytes 0 and 1 inside become `01 01` and `01 02`: the end stands nowhere
 /// else, so that no name is the beginning of another, and the order stays that of the texts.
@@ -185,11 +191,20 @@ pub(super) fn target_state(target: &TargetKey) -> Vec<u8> {
     key
 }
 
-/// Which of the two records a key of `state` names.
+/// In which phase a target is, apart from what its answers say.
+pub(super) fn life(target: &TargetKey) -> Vec<u8> {
+    let mut key = connection_prefix(&target.connection);
+    key.push(LIFE_TAG);
+    push_text(&mut key, target.target.as_str());
+    key
+}
+
+/// Which of the records a key of `state` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StateRow {
     Connection,
     Target,
+    Life,
 }
 
 /// Reads the tag behind the two texts; `None` if the key was not written by this file.
@@ -198,6 +213,7 @@ pub(super) fn state_row(key: &[u8]) -> Option<StateRow> {
     match rest.split_first()? {
         (&CONNECTION_TAG, []) => Some(StateRow::Connection),
         (&TARGET_TAG, _) => Some(StateRow::Target),
+        (&LIFE_TAG, _) => Some(StateRow::Life),
         _ => None,
     }
 }

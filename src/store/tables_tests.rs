@@ -12,6 +12,7 @@ fn keys_are_as_they_always_were() {
     let t = target("default", "yard", "controller");
     assert_eq!(connection_state(&t.connection), b"default\0yard\0c");
     assert_eq!(target_state(&t), b"default\0yard\0tcontroller\0");
+    assert_eq!(life(&t), b"default\0yard\0lcontroller\0");
     assert_eq!(item(&t, "zone 3"), b"default\0yard\0controller\0zone 3");
     assert_eq!(history(&t, 258), b"default\0yard\0controller\0\0\0\0\0\0\0\x01\x02");
     assert_eq!(job_key(&t.connection, "k1"), b"default\0yard\0k1");
@@ -51,6 +52,7 @@ fn state_rows_tell_what_they_are() {
     let t = target("a\0b", "c", "d");
     assert_eq!(state_row(&connection_state(&t.connection)), Some(StateRow::Connection));
     assert_eq!(state_row(&target_state(&t)), Some(StateRow::Target));
+    assert_eq!(state_row(&life(&t)), Some(StateRow::Life));
     assert_eq!(state_row(b"short"), None);
     assert_eq!(below_target(&item(&t, "i")), Some(&b"i"[..]));
 }

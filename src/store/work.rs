@@ -69,6 +69,12 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
     let (table, key, record) = match write {
         Write::Connection(key, state) => (Table::State, tables::connection_state(key), records::connection(state)),
         Write::Target(key, state) => (Table::State, tables::target_state(key), records::target(state)),
+        Write::Life(key, life) => (Table::State, tables::life(key), records::life(life)),
+        Write::PutTarget(key, put) => (Table::Targets, tables::target_prefix(key), records::put_target(key, put)),
+        Write::DropTarget(key) => {
+            rows.push(Row::delete(Table::Targets, tables::target_prefix(key)));
+            return Ok(());
+        }
         Write::Item(target, item) => (Table::Items, tables::item(target, &item.key), records::item(item)),
         Write::History(target, entry) => (Table::History, tables::history(target, entry.seq), records::history(entry)),
         Write::Job(job) => {

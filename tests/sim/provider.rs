@@ -73,7 +73,7 @@ struct Fate {
 impl Provider {
     pub fn new(machine: &Machine, scenario: &Scenario, dice: &mut Dice, leak: Leak) -> Provider {
         let mut content_dice = dice.fork();
-        let paths = scenario.connections.iter().flat_map(|c| &c.targets).map(|t| t.get.clone());
+        let paths = scenario.connections.iter().flat_map(|c| &c.targets).filter_map(|t| t.get.clone());
         let mut versions_of = |path: &String| match path.as_str() {
             ROWS => grown(versions(&mut content_dice, scenario.lasts)),
             _ => versions(&mut content_dice, scenario.lasts),

@@ -175,7 +175,7 @@ impl Scenario {
 
     /// Every endpoint that is ever asked.
     pub fn endpoints(&self) -> BTreeSet<String> {
-        let targets = self.connections.iter().flat_map(|c| &c.targets).map(|t| t.endpoint());
+        let targets = self.connections.iter().flat_map(|c| &c.targets).filter_map(|t| t.endpoint());
         let commands = self.connections.iter().flat_map(|c| &c.commands).map(|c| c.endpoint());
         let moved = targets.clone().map(|e| format!("{MOVED}{e}"));
         targets.chain(commands).map(|e| e.to_string()).chain(moved).collect()
@@ -225,7 +225,7 @@ fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
     };
     TargetSpec {
         name: TargetName::from(name),
-        get: get.to_owned(),
+        get: Some(get.to_owned()),
         send: SendSpec::default(),
         cost: 1,
         page: None,
@@ -238,6 +238,7 @@ fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
         states: Vec::new(),
         volatile: Vec::new(),
         observed_at: None,
+        complete: None,
     }
 }
 

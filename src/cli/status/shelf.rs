@@ -9,7 +9,7 @@ use crate::config::Settings;
 use crate::domain::ids::{ConnectionKey, TargetKey};
 use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
 use crate::domain::state::State;
-use crate::domain::target::TargetState;
+use crate::domain::target::{Phase, TargetState};
 use crate::domain::time::{ClockTrust, Now, Span};
 use crate::engine::findings::MOST_OPEN;
 use crate::engine::view::FindingView;
@@ -40,7 +40,8 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
             let facts = facts(&kept, target, enabled, interval, &file.now);
             let (word, age) = (state(&facts), facts.counted_age());
             worst = worst.map_or(Some((word, age)), |w| Some(graver(w, (word, age))));
-            targets.push(target_row(spec, target, &kept, &facts));
+            let life = file.store.life(&key).map_err(Failure::failed)?.unwrap_or_default();
+            targets.push(target_row(spec, target, (&kept, life.phase), &facts));
         }
         let (word, age) = worst.unwrap_or((State::Never, None));
         connections.push(json!({
@@ -81,11 +82,16 @@ fn facts(kept: &TargetState, spec: &TargetSpec, enabled: bool, interval: Span, n
     }
 }
 
-fn target_row(spec: &ConnectionSpec, target: &TargetSpec, kept: &TargetState, facts: &Facts) -> Value {
+fn target_row(
+    spec: &ConnectionSpec,
+    target: &TargetSpec,
+    (kept, phase): (&TargetState, Phase),
+    facts: &Facts,
+) -> Value {
     let observed_at = target.observed_at.as_ref().and(kept.observed_at);
     json!({
         "name": target.name.as_str(), "organization": spec.key.organization.as_str(),
-        "connection": spec.key.connection.as_str(), "phase": kept.phase.word(), "state": state(facts).word(),
+        "connection": spec.key.connection.as_str(), "phase": phase.word(), "state": state(facts).word(),
         "as_of": kept.as_of.map(|s| rfc3339(s.wall)), "age_seconds": facts.counted_age().map(Span::as_secs),
         "observed_at": observed_at.map(rfc3339), "reading_age_seconds": facts.reading_age.map(Span::as_secs),
         "item_count": kept.item_count, "generation": kept.generation,

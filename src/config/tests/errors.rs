@@ -479,7 +479,7 @@ fn what_a_request_cannot_carry_is_told() {
         ("get = \"/t\"\nbody = \"x\"", "10: connection[yard].target[t].body: belongs to `post`: a GET has no body"),
         (
             "get = \"/t/{tody}\"",
-            "9: connection[yard].target[t].get: {tody} is neither {today} nor {now}; written {{tody}} it is sent as it stands",
+            "9: connection[yard].target[t].get: {tody} is none of {today}, {now} and {target}; written {{tody}} it is sent as it stands",
         ),
         (
             "get = \"/t/{today+1h}\"",

@@ -212,7 +212,10 @@ fn a_target_that_is_like_a_pattern_has_its_keys_where_it_is_silent() {
     };
     let yard = only(read("get = \"/zone/7\"\ntitle = \"$.label\"\n[[connection.target.state]]\nis = \"idle\"\n"));
     let [front, controller] = yard.targets.as_slice() else { panic!("its own and the recipe's: {:?}", yard.targets) };
-    assert_eq!((front.name.as_str(), front.get.as_str(), controller.name.as_str()), ("front", "/zone/7", "controller"));
+    assert_eq!(
+        (front.name.as_str(), front.get.as_deref(), controller.name.as_str()),
+        ("front", Some("/zone/7"), "controller")
+    );
     assert_eq!((front.key.as_str(), front.title.as_deref(), front.states.len()), ("$.id", Some("$.label"), 1));
     assert_eq!(front.fields.len(), 1, "a table is the pattern's whole");
     assert!(told(read("").unwrap_err()).contains("target[front]"), "the path is the connection's to say");

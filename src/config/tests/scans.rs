@@ -61,6 +61,6 @@ fn a_connections_scan_stands_before_its_recipes() {
         let settings = read_with(&text, &[], &[("field", &recipe)]).unwrap_or_else(|e| panic!("{}", told(e)));
         settings.connections[0].scans.iter().map(|scan| scan.question.get.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(with(""), ["/tasks?project=P1"]);
-    assert_eq!(with(&own), ["/tasks?project=P9"]);
+    assert_eq!(with(""), [Some("/tasks?project=P1".to_owned())]);
+    assert_eq!(with(&own), [Some("/tasks?project=P9".to_owned())]);
 }

@@ -230,7 +230,7 @@ fn targets_keep_the_order_of_their_fields_and_states() {
     let state = |is: &str| StateSpec { is: is.to_owned(), when: None, until: None, then: None };
     let expected = TargetSpec {
         name: "controller".into(),
-        get: "/statusschedule.php?x=1".to_owned(),
+        get: Some("/statusschedule.php?x=1".to_owned()),
         send: SendSpec::default(),
         cost: 2,
         page: None,
@@ -259,6 +259,7 @@ fn targets_keep_the_order_of_their_fields_and_states() {
             kind: ObservedKind::EpochS,
             time_zone: None,
         }),
+        complete: None,
     };
     assert_eq!(target, expected);
 }

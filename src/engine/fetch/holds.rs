@@ -22,7 +22,7 @@ pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdic
         row: if verdict.outcome.is_refusal() { row(core, conn, exchanged, verdict) } else { 0 },
         usage: &usage,
         holds: &core.store.holds(conn.credential),
-        in_use: &conn.in_use,
+        in_use: &conn.sharing.in_use(),
         waits: &conn.spec.waits,
         interval: conn.base_interval(),
     };

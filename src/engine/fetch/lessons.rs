@@ -23,7 +23,7 @@ pub fn claims(
 ) -> Vec<(LimitKey, Claim)> {
     let Ok(answer) = &reply.result else { return Vec::new() };
     let speaker = |about: &LimitKey| core.store.learned(conn.credential, about).map(|l| l.source);
-    conn.quota.claims(answer, body, &conn.limits, &exchanged.endpoint, &speaker, reply.arrived_at.wall)
+    conn.quota.claims(answer, body, &conn.sharing.limits, &exchanged.endpoint, &speaker, reply.arrived_at.wall)
 }
 
 /// Adds what was learned to what follows from the answer: of the end of what was asked, and of the count.
@@ -40,7 +40,7 @@ pub fn take(core: &Core, conn: &Conn, exchanged: &Exchanged, reply: &Reply, now:
     };
     let evidence = Evidence { asked_at: exchanged.reserved_at, arrived_at: reply.arrived_at, answered };
     for (about, claim) in &exchanged.claims {
-        let Some(limit) = conn.limits.iter().find(|l| l.name == about.limit) else { continue };
+        let Some(limit) = conn.sharing.limits.iter().find(|l| l.name == about.limit) else { continue };
         let before = core.store.learned(conn.credential, about);
         let asked = (exchanged.reserved_at, exchanged.charged);
         let own = core.store.own_spending(conn.credential, &limit.name, &exchanged.endpoint, asked, now);

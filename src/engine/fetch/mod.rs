@@ -11,14 +11,15 @@ pub mod part;
 pub mod scan;
 pub mod token;
 
-use super::core::{Conn, Core, Target};
+use super::core::{Conn, Core};
+use super::targets::Target;
 use crate::domain::connection::{ConnectionState, Hold};
 use crate::domain::ids::{Caller, ChargeId, Endpoint};
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::{Conditional, endpoint_of};
 use crate::domain::target::TargetState;
 use crate::domain::time::{Span, Stamp};
-use crate::rules::asking::{self, Asker};
+use crate::rules::asking::{self, Asker, TARGET_NAME};
 use crate::rules::budget::Refusal;
 use crate::rules::paging::{Ask, Pager};
 use crate::rules::template::When;
@@ -32,6 +33,8 @@ use std::collections::BTreeMap;
 const POLLERS_PATIENCE: Span = Span::from_secs(300);
 /// Anybody else waits only for a pace between two requests.
 const PATIENCE: Span = Span::from_secs(5);
+
+const FED_BY_SCANS: &str = "it has no request of its own: scans feed it";
 
 /// Why nothing was fetched.
 #[derive(Debug)]
@@ -143,7 +146,8 @@ pub async fn fetch(
     }
     let question = question(core, conn, target)?;
     let place = question.0.location.clone();
-    let mut paged = target.pager.as_ref().map(|p| (p, flight.take(p, question.ask(), wish, &core.clock.now())));
+    let mut paged =
+        target.pager.as_ref().map(|p| (p, flight.take(p, (question.ask(), target.revision), wish, &core.clock.now())));
     let (request, conditional) = question.request(conn, target, &before, paged.as_ref());
     let asked = (&before, endpoint(target, &place, &request.location), request);
     let exchanged = match ask(core, conn, target, caller, asked, round.as_deref_mut()).await {
@@ -211,8 +215,9 @@ struct Question(asking::Outgoing);
 
 fn question(core: &Core, conn: &Conn, target: &Target) -> Result<Question, Stopped> {
     let when = When::new(core.clock.now().wall(), &conn.spec.time_zone);
-    let (get, send) = (&target.spec.get, &target.spec.send);
-    let out = asking::outgoing(get, send, Asker::Target, &when, &BTreeMap::new()).map_err(Stopped::Unaskable)?;
+    let name = BTreeMap::from([(TARGET_NAME.to_owned(), target.key.target.0.clone())]);
+    let get = target.spec.get.as_deref().ok_or_else(|| Stopped::Unaskable(FED_BY_SCANS.to_owned()))?;
+    let out = asking::outgoing(get, &target.spec.send, Asker::Target, &when, &name).map_err(Stopped::Unaskable)?;
     Ok(Question(out))
 }
 
@@ -247,7 +252,10 @@ impl Question {
 /// Pages at the place of the question count on the question's endpoint, whatever a template fills in; others on their own.
 fn endpoint(target: &Target, question: &str, location: &str) -> Endpoint {
     let asked = endpoint_of(location);
-    if asked == endpoint_of(question) { target.spec.endpoint() } else { asked }
+    match &target.endpoint {
+        Some(own) if asked == endpoint_of(question) => own.clone(),
+        _ => asked,
+    }
 }
 
 /// Admit, and send.

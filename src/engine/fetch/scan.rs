@@ -12,7 +12,8 @@ use crate::domain::page::Scan;
 use crate::domain::reply::Reply;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
-use crate::engine::core::{Conn, Core, Target};
+use crate::engine::core::{Conn, Core};
+use crate::engine::targets::Target;
 use crate::rules::budget::Refusal;
 use crate::rules::extract::wrong_shape;
 use crate::rules::paging::{Ask, Page, Pager, Step, Trail, digest};
@@ -39,6 +40,8 @@ pub struct Flight {
 pub struct Scanning {
     /// Tells readings of one target apart.
     pub number: u64,
+    /// Of the target that asks: another one of its name reads in another way.
+    revision: u64,
     /// What to ask next.
     pub ask: Ask,
     /// The question that it is an answer to: one about another day is another question.
@@ -64,10 +67,10 @@ impl Flight {
     }
 
     /// The reading to go on with, or a new one.
-    pub fn take(&mut self, pager: &Pager, question: Ask, wish: Wish, now: &Now) -> Scanning {
+    pub fn take(&mut self, pager: &Pager, (question, revision): (Ask, u64), wish: Wish, now: &Now) -> Scanning {
         let goes_on = |scan: &Scanning| {
             let young = now.age_of(scan.last) <= RESUME_WITHIN;
-            wish == Wish::PageOf(scan.number) || young && scan.question == question
+            scan.revision == revision && (wish == Wish::PageOf(scan.number) || young && scan.question == question)
         };
         if let Some(scan) = self.scan.take().filter(goes_on) {
             return scan;
@@ -75,6 +78,7 @@ impl Flight {
         self.readings += 1;
         Scanning {
             number: self.readings,
+            revision,
             ask: pager.first(&question),
             question,
             trail: Trail::default(),

@@ -4,8 +4,7 @@ use super::anchors::{Past, Seen};
 use super::book::{Book, Posting};
 use super::share::{Own, Share};
 use super::slots::Units;
-use super::window::Window;
-use super::window::just_after_minus;
+use super::window::{Window, just_after_minus};
 use super::{Refusal, Request, Reserved, Usage};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Ask, Hold, HoldChange, HoldScope};
@@ -13,7 +12,7 @@ use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
 use crate::domain::limit::{Kind, Limit, Scope};
 use crate::domain::quota::Learned;
 use crate::domain::time::{Now, Span, Steady};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Whether a window stands for its limit, or only agrees with the one that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,6 +225,11 @@ impl Ledger {
     }
 
     /// From now on our share is what `learned` leaves of it.
+    /// Where the callers come: decides on which books their units are kept.
+    pub fn set_reach(&mut self, reach: &BTreeMap<Caller, BTreeSet<Endpoint>>) {
+        self.counters.iter_mut().for_each(|counter| counter.limit.reach = reach.clone());
+    }
+
     pub fn teach(&mut self, learned: &Learned) {
         for counter in self.counters.iter_mut().filter(|c| c.limit.name == learned.about.limit) {
             let share = Share::of(&counter.limit, &counter.window, learned);

@@ -56,7 +56,7 @@ fn target() -> TargetSpec {
     };
     TargetSpec {
         name: target["name"].as_str().unwrap().into(),
-        get: text(target, "get").unwrap(),
+        get: text(target, "get"),
         send: crate::domain::send::SendSpec::default(),
         cost: 1,
         page: None,
@@ -69,6 +69,7 @@ fn target() -> TargetSpec {
         states: tables(target, "state").into_iter().map(state).collect(),
         volatile: vec![],
         observed_at: None,
+        complete: None,
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) const ARRIVED: Stamp = Stamp { steady: Steady(1_000_000), wall: Wall(
 pub(super) fn target() -> TargetSpec {
     TargetSpec {
         name: "t".into(),
-        get: "/t".into(),
+        get: Some("/t".into()),
         send: crate::domain::send::SendSpec::default(),
         cost: 1,
         page: None,
@@ -24,6 +24,7 @@ pub(super) fn target() -> TargetSpec {
         states: vec![],
         volatile: vec![],
         observed_at: None,
+        complete: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Requests with gaps: `{today-7d}`, `{now:epoch-s}`, `{item}`. Text and values in, text out, each value written so that it stays a
 //! value where it stands (a path, a header, a JSON text). `now` and the zone are arguments. Must not know who asks.
 //!
-//! A gap is a brace pair with a name inside: `{today}` and `{now}` are moments, anything else is a parameter of a command. An
+//! A gap is a brace pair with a name inside: `{today}` and `{now}` are moments, `{target}` is the name of the target that asks, anything
+//! else is a parameter of a command. An
 //! offset may follow (`+1d`), then a colon and a form (`:%Y%m%d`). Written twice, `{{now}}`, it stands for itself: `{now}`.
 
 mod moment;
@@ -12,6 +13,9 @@ pub use moment::When;
 
 use moment::Moment;
 use std::collections::BTreeMap;
+
+/// The gap that a target's own name fills: one question serves as many targets as there are names.
+const TARGET: &str = "target";
 
 /// Longest value of a parameter, characters.
 const LONGEST_PARAMETER: usize = 200;
@@ -32,7 +36,7 @@ pub enum Place {
 /// Which gaps there may be beside moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
-    /// A target has no parameters. Braces around another name are text (a query language has many).
+    /// A target has no parameters but its own name, `{target}`. Braces around another name are text (a query language has many).
     Moments,
     /// As `Moments`, and a name that is no moment is a mistake: a path has no braces of its own.
     MomentsOnly,
@@ -140,6 +144,7 @@ fn part(inner: &str, gaps: Gaps) -> Result<Option<Part>, String> {
         return Ok(Some(Part::Moment(moment)));
     }
     match gaps {
+        Gaps::Moments | Gaps::MomentsOnly if inner == TARGET => Ok(Some(Part::Parameter(inner.to_owned()))),
         Gaps::Moments => Ok(None),
         Gaps::Parameters | Gaps::ParametersOnly if !inner.contains(['+', '-', ':']) => {
             Ok(Some(Part::Parameter(inner.to_owned())))
@@ -148,7 +153,7 @@ fn part(inner: &str, gaps: Gaps) -> Result<Option<Part>, String> {
             Err(format!("{{{inner}}} is no parameter; use a-z, 0-9 and _ alone, as in {{item}}"))
         }
         Gaps::MomentsOnly => Err(format!(
-            "{{{inner}}} is neither {{today}} nor {{now}}; written {{{{{inner}}}}} it is sent as it stands"
+            "{{{inner}}} is none of {{today}}, {{now}} and {{target}}; written {{{{{inner}}}}} it is sent as it stands"
         )),
     }
 }

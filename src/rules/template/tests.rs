@@ -54,7 +54,7 @@ fn days_that_are_odd_are_days() {
 #[test]
 fn what_is_no_gap_is_told_where_there_can_be_no_brace() {
     for (text, says) in [
-        ("/{tody}", "{tody} is neither {today} nor {now}"),
+        ("/{tody}", "{tody} is none of {today}, {now} and {target}"),
         ("/{today+1h}", "{today+1h} has no offset of days"),
         ("/{today+d}", "{today+d} has no number before its unit"),
         ("/{now-1mo}", "{now-1mo} has no offset; write"),

@@ -5,6 +5,7 @@ mod charge;
 mod codes;
 mod finding;
 mod learned;
+mod life;
 mod misc;
 mod scan;
 mod sealed;
@@ -14,6 +15,7 @@ mod state;
 mod v1;
 mod v2;
 mod v3;
+mod v4;
 
 #[cfg(test)]
 mod scan_tests;
@@ -24,6 +26,7 @@ pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
 pub(super) use codes::{caller, caller_of, outcome, outcome_of};
 pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use learned::{learned, learned_of};
+pub(super) use life::{life, life_of, put_target, put_target_of};
 pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, token, token_of};
 pub(super) use scan::{names, names_of, row, row_of, scan, scan_of, seen, seen_of};
 pub(super) use sealed::{sealed, sealed_of};
@@ -39,6 +42,7 @@ use crate::domain::time::{Stamp, Steady, Wall};
 const V1: u8 = 1;
 const V2: u8 = 2;
 const V3: u8 = 3;
+const V4: u8 = 4;
 /// Most bytes of a record about requests, jobs, states; what a provider sent goes into `SHELF_MOST`.
 const MOST: usize = 64 << 10;
 /// Memory that reading such a record may claim. Above `MOST`, since small numbers are shorter in the file.

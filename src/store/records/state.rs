@@ -1,12 +1,12 @@
 //! Records of what a connection and a target stand at.
 
 use super::codes::Coded;
-use super::{MOST, READ, V1, V2, V3, down, unknown_version, up, v1, v2, v3};
+use super::{MOST, READ, V1, V2, V3, V4, down, unknown_version, up, v1, v2, v3, v4};
 use crate::domain::connection::{Breaker, ConnectionState, IntervalOverride, Overrides, SpanOverride, Switch};
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::spec::Interval;
-use crate::domain::target::{Phase, TargetState, Trouble};
+use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Span, Steady, Wall};
 use crate::store::codec::{self, Damaged};
 
@@ -81,8 +81,7 @@ fn span_up(o: v2::SpanOverride) -> SpanOverride {
 }
 
 pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {
-    let record = v3::Target {
-        phase: t.phase.code(),
+    let record = v4::Target {
         as_of: t.as_of.map(down),
         changed_at: t.changed_at.map(down),
         attempted_at: t.attempted_at.map(down),
@@ -96,18 +95,18 @@ pub(in crate::store) fn target(t: &TargetState) -> Result<Vec<u8>, Damaged> {
         scan: t.scan.as_ref().map(scan_down),
         observed_at: t.observed_at.map(|at| at.0),
     };
-    codec::encode(V3, &record, MOST)
+    codec::encode(V4, &record, MOST)
 }
 
 pub(in crate::store) fn target_of(bytes: &[u8]) -> Result<TargetState, Damaged> {
-    let t: v3::Target = match codec::split(bytes)? {
-        (V3, payload) => codec::decode::<_, READ>(payload)?,
-        (V2, payload) => codec::decode::<v2::Target, READ>(payload)?.into(),
-        (V1, payload) => v2::Target::from(codec::decode::<v1::Target, READ>(payload)?).into(),
+    let t: v4::Target = match codec::split(bytes)? {
+        (V4, payload) => codec::decode::<_, READ>(payload)?,
+        (V3, payload) => codec::decode::<v3::Target, READ>(payload)?.into(),
+        (V2, payload) => v3::Target::from(codec::decode::<v2::Target, READ>(payload)?).into(),
+        (V1, payload) => v3::Target::from(v2::Target::from(codec::decode::<v1::Target, READ>(payload)?)).into(),
         (other, _) => return unknown_version(other),
     };
     Ok(TargetState {
-        phase: Phase::coded(t.phase)?,
         as_of: t.as_of.map(up),
         changed_at: t.changed_at.map(up),
         attempted_at: t.attempted_at.map(up),

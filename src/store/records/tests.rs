@@ -16,7 +16,7 @@ use crate::domain::page::Scan;
 use crate::domain::quota::{Foreign, Learned, LimitKey};
 use crate::domain::spec::Interval;
 use crate::domain::spend::Spend;
-use crate::domain::target::{Phase, TargetState, Trouble};
+use crate::domain::target::{Life, Phase, PutTarget, TargetState, Trouble};
 use crate::domain::time::Span;
 use crate::store::TokenRecord;
 use crate::store::sealed::Sealed;
@@ -94,7 +94,6 @@ fn a_connection() -> ConnectionState {
 
 fn a_target() -> TargetState {
     TargetState {
-        phase: Phase::Completed,
         as_of: Some(at(5)),
         changed_at: Some(at(4)),
         attempted_at: Some(at(6)),
@@ -114,6 +113,15 @@ fn a_target() -> TargetState {
         scan: Some(Scan { pages: 2, of: Some(7), incomplete: Some("rate limited".into()), at: at(6), usual_pages: 5 }),
         observed_at: Some(Wall(1_796_000_000_000)),
     }
+}
+
+fn a_life() -> Life {
+    let (by, why) = (Some("ann".into()), Some("no change".into()));
+    Life { phase: Phase::Inactive, since: Some(at(7)), by, why, activated_at: Some(at(3)) }
+}
+
+fn a_put() -> PutTarget {
+    PutTarget { body: "{\"like\":\"tasks\"}".into(), by: "ann".into(), at: at(2) }
 }
 
 fn an_item() -> Item {
@@ -282,6 +290,7 @@ fn golden_bytes_of_old_forms_are_read() {
     assert_eq!(target_of(&bytes("target ")), Ok(TargetState { scan: None, observed_at: None, ..a_target() }));
     let second = line(include_str!("golden_v2.txt"), "target ");
     assert_eq!(target_of(&second), Ok(TargetState { observed_at: None, ..a_target() }));
+    assert_eq!(target_of(&line(include_str!("golden_v3.txt"), "target ")), Ok(a_target()));
 }
 
 /// As for the first forms: never to be changed.
@@ -295,9 +304,12 @@ fn golden_bytes_of_second_forms() {
 }
 
 #[test]
-fn golden_bytes_of_third_forms() {
-    let written = format!("target {}", hex(&target(&a_target()).unwrap()));
-    assert_eq!(written, include_str!("golden_v3.txt").trim_end());
+fn golden_bytes_of_fourth_forms() {
+    let (controller, name) = (TargetKey { connection: yard(), target: "eco-7".into() }, "put_target");
+    let samples =
+        [("target", target(&a_target())), ("life", life(&a_life())), (name, put_target(&controller, &a_put()))];
+    let written: Vec<_> = samples.into_iter().map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap()))).collect();
+    assert_eq!(written, include_str!("golden_v4.txt").lines().collect::<Vec<_>>());
 }
 
 #[test]
@@ -306,6 +318,9 @@ fn golden_bytes_are_read_back() {
     assert_eq!(hold_of(HoldScope::Credential, &hold(&a_hold()).unwrap()), Ok(a_hold()));
     assert_eq!(connection_of(&connection(&a_connection()).unwrap()), Ok(a_connection()));
     assert_eq!(target_of(&target(&a_target()).unwrap()), Ok(a_target()));
+    assert_eq!(life_of(&life(&a_life()).unwrap()), Ok(a_life()));
+    let eco = TargetKey { connection: yard(), target: "eco-7".into() };
+    assert_eq!(put_target_of(&put_target(&eco, &a_put()).unwrap()), Ok(("eco-7".into(), a_put())));
     assert_eq!(item_of("3".into(), &item(&an_item()).unwrap()), Ok(an_item()));
     assert_eq!(history_of(11, &history(&an_entry()).unwrap()), Ok(an_entry()));
     assert_eq!(job_of(2, &job(&a_job()).unwrap()), Ok(a_job()));
@@ -486,9 +501,8 @@ fn targets() -> impl Strategy<Value = TargetState> {
     let scan = (any::<u32>(), of(any::<u64>()), of(text()), stamp(), any::<u32>())
         .prop_map(|(pages, of, incomplete, at, usual_pages)| Scan { pages, of, incomplete, at, usual_pages });
     let observed = of(any::<i64>().prop_map(Wall));
-    (select(Phase::ALL.to_vec()), times, counts, of(text()), of(text()), of(trouble), of(scan), observed).prop_map(
+    (times, counts, of(text()), of(text()), of(trouble), of(scan), observed).prop_map(
         |(
-            phase,
             (as_of, changed_at, attempted_at),
             (generation, fingerprint, item_count, next_seq),
             etag,
@@ -498,7 +512,6 @@ fn targets() -> impl Strategy<Value = TargetState> {
             observed_at,
         )| {
             TargetState {
-                phase,
                 as_of,
                 changed_at,
                 attempted_at,
@@ -576,6 +589,16 @@ proptest! {
     }
 
     #[test]
+    fn lives_and_put_targets_come_back(phase in select(Phase::ALL.to_vec()), since in of(stamp()), activated_at in of(stamp()),
+                                       words in (of(text()), of(text()), text(), text()), at in stamp()) {
+        let (by, why, name, body) = words;
+        let l = Life { phase, since, by, why, activated_at };
+        prop_assert_eq!(life_of(&life(&l).unwrap()), Ok(l));
+        let (key, put) = (TargetKey { connection: yard(), target: TargetName(name) }, PutTarget { by: body.clone(), body, at });
+        prop_assert_eq!(put_target_of(&put_target(&key, &put).unwrap()), Ok((key.target, put)));
+    }
+
+    #[test]
     fn jobs_come_back(j in jobs()) {
         prop_assert_eq!(job_of(j.id.0, &job(&j).unwrap()), Ok(j));
     }
@@ -628,9 +651,9 @@ proptest! {
 
     /// Real records with a byte changed or cut off: the harder case.
     #[test]
-    fn mutated_records_are_survived(which in 0usize..14, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn mutated_records_are_survived(which in 0usize..15, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let samples = [charge(&a_charge()), hold(&a_hold()), connection(&a_connection()), target(&a_target()), item(&an_item()),
-            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson()), sealed(&a_sealed()), sum(&a_sum())];
+            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson()), sealed(&a_sealed()), sum(&a_sum()), life(&a_life())];
         let mut bytes = samples[which].clone().unwrap();
         let place = place.index(bytes.len());
         if cut { bytes.truncate(place) } else { bytes[place] = byte }
@@ -645,6 +668,7 @@ fn read_as_everything(bytes: &[u8]) {
         hold_of(HoldScope::Credential, bytes),
         connection_of(bytes),
         target_of(bytes),
+        (life_of(bytes), put_target_of(bytes)),
         item_of(String::new(), bytes),
     );
     let _ = (history_of(1, bytes), job_of(1, bytes), event_of(1, bytes), token_of(1, bytes), mark_of(bytes));

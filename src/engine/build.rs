@@ -1,0 +1,128 @@
+//! From specifications and the file to connections that can run: budgets installed, targets compiled, first polls spread. Sends
+//! nothing and writes nothing but what the store needs to count.
+
+use super::core::Conn;
+use super::sharing::{Budgets, Sharing};
+use super::targets::{Known, Origin, Target, Targets};
+use super::{Parts, fetch};
+use crate::domain::charge::Charge;
+use crate::domain::connection::ConnectionState;
+use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey};
+use crate::domain::limit::{Limit, merge};
+use crate::domain::spec::{ConnectionSpec, TargetSpec};
+use crate::domain::time::Now;
+use crate::rules::classify::Classifier;
+use crate::rules::quota::Reader;
+use crate::rules::schedule;
+use crate::store::{Store, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, RwLock};
+
+/// Of so many charges of a connection the dearest is remembered over a restart.
+const PRICES: usize = 200;
+
+/// The connections, and the schedule of those that never polled: written down at once, so that restarts do not postpone it.
+pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
+    let budgets = budgets(parts, now)?;
+    for spec in parts.connections.iter().filter(|spec| spec.oauth.is_some()) {
+        let apart = fetch::token::apart(credential_of(parts, &spec.key)?);
+        parts.store.install_budget(apart, fetch::token::own_pace(), now).map_err(|e| e.to_string())?;
+    }
+    let mut conns = Vec::new();
+    for spec in &parts.connections {
+        let credential = credential_of(parts, &spec.key)?;
+        let sharing = budgets.get(&credential).ok_or_else(|| format!("connection {} has no budget", spec.key))?;
+        let conn = connection(parts, spec, Arc::clone(sharing))?;
+        let grace = conn.completion_grace();
+        for target in conn.targets.now().iter() {
+            target.look(grace, now);
+        }
+        sharing.follow(&spec.key, conn.targets.now(), &parts.store);
+        conns.push(conn);
+    }
+    // Only now is it known how long a round is.
+    let firsts = conns.iter_mut().filter_map(|conn| first_poll(conn, now)).collect();
+    Ok((conns, firsts))
+}
+
+fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>) -> Result<Conn, String> {
+    let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
+    let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
+    Ok(Conn {
+        credential: sharing.credential,
+        classifier: classifier.salvaging(spec.reading.salvage),
+        targets: targets(&parts.store, spec)?,
+        installation: parts.opening.installation,
+        quota: Reader::compile(&spec.quotas).map_err(|e| e.join("; "))?,
+        sharing,
+        overrides: RwLock::new(state.overrides.clone()),
+        state: tokio::sync::Mutex::new(state),
+        wake: tokio::sync::Notify::new(),
+        spec: spec.clone(),
+    })
+}
+
+fn first_poll(conn: &mut Conn, now: &Now) -> Option<Write> {
+    if conn.state.get_mut().next_poll_at.is_some() || !conn.has_polls() {
+        return None;
+    }
+    let next_poll_at = Some(schedule::first(now, conn.spread()));
+    let state = ConnectionState { next_poll_at, ..conn.state.get_mut().clone() };
+    *conn.state.get_mut() = state.clone();
+    Some(Write::Connection(conn.spec.key.clone(), state))
+}
+
+fn targets(store: &Store, spec: &ConnectionSpec) -> Result<Targets, String> {
+    let prices = prices(store, spec)?;
+    let targets = Targets::default();
+    for target in &spec.targets {
+        let known = known(store, spec, target, Origin::Configured, &prices)?;
+        targets.put(Arc::new(Target::compile((&spec.key, &spec.time_zone), target.clone(), known, &targets)?));
+    }
+    Ok(targets)
+}
+
+/// What the file knows of a target, and what the newest charges say of its price.
+fn known(
+    store: &Store,
+    spec: &ConnectionSpec,
+    target: &TargetSpec,
+    origin: Origin,
+    prices: &[Charge],
+) -> Result<Known, String> {
+    let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
+    let own = prices.iter().filter(|c| target.send.cost_from.is_some() && c.target.as_ref() == Some(&target.name));
+    Ok(Known {
+        origin,
+        life: store.life(&key).map_err(|e| e.to_string())?.unwrap_or_default(),
+        scan: store.target(&key).map_err(|e| e.to_string())?.and_then(|state| state.scan),
+        learned_cost: own.map(|c| c.cost).max().unwrap_or(0),
+    })
+}
+
+/// The newest charges, where a target of the connection learns from the provider what a request costs.
+fn prices(store: &Store, spec: &ConnectionSpec) -> Result<Vec<Charge>, String> {
+    match spec.targets.iter().any(|t| t.send.cost_from.is_some()) {
+        true => store.charges(&spec.key, None, PRICES).map_err(|e| e.to_string()),
+        false => Ok(Vec::new()),
+    }
+}
+
+fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, String> {
+    parts.credentials.get(key).copied().ok_or_else(|| format!("connection {key} has no credential"))
+}
+
+/// F1: what connections with one credential declare is one budget.
+fn budgets(parts: &Parts, now: &Now) -> Result<Budgets, String> {
+    let mut declared: BTreeMap<CredentialId, (Vec<Limit>, BTreeSet<Endpoint>)> = BTreeMap::new();
+    for spec in &parts.connections {
+        let (limits, commanded) = declared.entry(credential_of(parts, &spec.key)?).or_default();
+        merge(limits, &spec.limits);
+        commanded.extend(spec.commands.iter().map(|command| command.endpoint()));
+    }
+    let install = |(credential, (limits, commanded)): (CredentialId, (Vec<Limit>, BTreeSet<Endpoint>))| {
+        parts.store.install_budget(credential, limits.clone(), now).map_err(|e| e.to_string())?;
+        Ok((credential, Arc::new(Sharing::new(credential, limits, commanded))))
+    };
+    declared.into_iter().map(install).collect()
+}
