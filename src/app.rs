@@ -19,6 +19,7 @@ use crate::engine::{self, Parts, Running};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
 use crate::upstream::boundary::{Secrets, credentials, read_secrets};
 use crate::upstream::http::HttpDoor;
+use crate::upstream::messenger::Messenger;
 use crate::upstream::redact::Redactor;
 use logging::Logs;
 use sockets::{Serving, Sockets};
@@ -107,8 +108,11 @@ impl Live {
         let mut notes = Vec::new();
         let vault =
             vault::open(&server.data, &connections, &secrets, &credentials, &store, redactor.clone(), &mut notes)?;
+        let told = connections.iter().any(|spec| !spec.webhooks.is_empty());
+        let messenger = told.then(|| Messenger::new(&connections, &secrets, redactor.clone(), clock.clone()));
+        let messenger = messenger.transpose().map_err(Failure::usage)?;
         let door = HttpDoor::with_vault(&connections, secrets.own, clock.clone(), redactor, vault);
-        let door = door.map_err(Failure::usage)?;
+        let door = door.map_err(Failure::usage)?.telling(messenger);
         let sockets = Sockets::bind(&server)?;
         let number = connections.len();
         let parts = Parts { store, opening, clock, door: Arc::new(door), connections, credentials, notes };

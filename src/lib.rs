@@ -11,13 +11,13 @@
 //! clock.rs     the only file that reads a clock: a steady timeline that survives restarts, and the wall
 //! cli/         the commands; talk to a running appliance through its socket, else open the file
 //! web/         pages, JSON API, events, metrics; the only room that knows axum and askama
-//! engine/      the shell: the one fetch path, poller, jobs, events; the read models that every surface renders
+//! engine/      the shell: the one fetch path, poller, jobs, events, webhooks; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
-//! upstream/    the door: send(Permit, Request) -> Reply, renew(Permit) -> Renewal; the only room that knows reqwest and the secrets
+//! upstream/    the door: send(Permit, Request) -> Reply, renew(Permit) -> Renewal; webhooks; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
 //! rules/       pure decisions: budget, schedule, breaker, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
-//!              freshness, plan, trial
+//!              freshness, plan, delivery, trial
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
 //! ```
@@ -30,8 +30,9 @@
 //! 1. **Never over.** In no window of any declared limit does the provider count more requests than the limit: under concurrency, kill -9,
 //!    restarts, clock steps, slow networks. A request is charged durably before it is sent; a lost answer stays charged; a unit comes
 //!    free `window` after its answer *arrived*. Lives in [`rules::budget`] and in the order of the writes in [`store`].
-//! 2. **One door.** Nothing reaches the network without a [`rules::budget::Permit`]. Only the budget mints one, only the store lets it out,
-//!    only [`upstream::Door`] consumes it, and it cannot be copied.
+//! 2. **One door.** Nothing reaches a provider without a [`rules::budget::Permit`]. Only the budget mints one, only the store lets it out,
+//!    only [`upstream::Door`] consumes it, and it cannot be copied. Webhooks are no providers, and [`upstream::messenger`] refuses to be
+//!    sent to one.
 //! 3. **Readers never wait for the provider and never spend** unless they ask for a refresh that the budget funds. All of
 //!    [`engine::appliance::Appliance`] but `refresh` and `command` answers from the shelf.
 //! 4. **Only a classified, complete, good answer replaces the last good answer.** [`domain::outcome::Outcome::is_good`] is the gate.

@@ -6,12 +6,13 @@ use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::{self, CommandDraft};
 use super::section::Section;
 use super::waits::{self, WaitsDraft};
-use super::{limits, quotas, scans, targets, words};
+use super::{limits, quotas, scans, targets, webhooks, words};
 use crate::domain::limit::Limit;
 use crate::domain::quota::QuotaSpec;
 use crate::domain::scan::ScanSpec;
 use crate::domain::spec::{Carrier, Conditional, Interval, RuleSpec, Salvage, SecretSource, TargetSpec};
 use crate::domain::time::Span;
+use crate::domain::webhook::WebhookSpec;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
@@ -65,6 +66,8 @@ pub(super) struct Draft {
     pub targets: Vec<Placed<Option<TargetSpec>>>,
     pub scans: Vec<Placed<Option<ScanSpec>>>,
     pub commands: Vec<Placed<Option<CommandDraft>>>,
+    /// A connection's alone: a recipe knows nobody to tell.
+    pub webhooks: Vec<Placed<Option<WebhookSpec>>>,
     pub rules: Vec<Placed<Option<RuleSpec>>>,
     pub waits: WaitsDraft,
     pub refresh_min_age: Slot<Span>,
@@ -108,7 +111,7 @@ impl Draft {
         p: &mut Problems,
     ) -> Draft {
         let own: &[&str] = match origin {
-            Origin::Connection => &["name", "organization", "recipe"],
+            Origin::Connection => &["name", "organization", "recipe", "webhook"],
             Origin::Recipe => &["about", "pattern", "fact"],
         };
         section.only(&[own, &SHARED].concat(), &[], p);
@@ -130,6 +133,10 @@ impl Draft {
             targets: targets::read(section, patterns, p),
             scans: scans::read(section, p),
             commands: rules::read_commands(section, p),
+            webhooks: match origin {
+                Origin::Connection => webhooks::read(section, folder, p),
+                Origin::Recipe => Vec::new(),
+            },
             rules: rules::read_rules(section, p),
             waits: waits::read(section, p),
             refresh_min_age: section.span_or_zero("refresh_min_age", p),
@@ -172,6 +179,7 @@ impl Draft {
             targets: overlay(self.targets, recipe.targets, |target| target.name.0.clone()),
             scans: overlay(self.scans, recipe.scans, |scan| scan.question.name.0.clone()),
             commands: overlay(self.commands, recipe.commands, |command| command.spec.name.clone()),
+            webhooks: self.webhooks,
             rules: overlay(self.rules, recipe.rules, |rule| rule.name.clone()),
             waits: self.waits.over(recipe.waits),
             refresh_min_age: self.refresh_min_age.or(recipe.refresh_min_age),

@@ -12,6 +12,7 @@ use crate::domain::spec::{
     Carrier, ConnectionSpec, Interval, NetworkSpec, PollSpec, ReadingSpec, SecretSource, TargetSpec, WaitSpec,
 };
 use crate::domain::time::Span;
+use crate::domain::webhook::WebhookUrl;
 use std::collections::BTreeSet;
 
 /// I2: a refresh by hand asks the provider only if the answer is at least a minute old.
@@ -42,6 +43,7 @@ pub(super) fn finish(
     let (scan_places, scans) = finish_list(draft.scans, |scan| scan.question.name.0.clone(), p);
     let (command_places, commands) = finish_list(draft.commands, |command| command.spec.name.clone(), p);
     let (rule_places, rules) = finish_list(draft.rules, |rule| rule.name.clone(), p);
+    let (webhook_places, webhooks) = finish_list(draft.webhooks, |hook| hook.name.0.clone(), p);
     check_refreshes(&commands, &targets, p);
     let address = "the address of the provider, such as \"https://api.example.test/v1\"";
     let base_url = draft.base_url.required(&at, "base_url", address, p).unwrap_or_default();
@@ -63,6 +65,7 @@ pub(super) fn finish(
         targets,
         scans,
         commands: commands.into_iter().map(|command| command.spec).collect(),
+        webhooks,
         rules,
         waits,
         network,
@@ -70,8 +73,14 @@ pub(super) fn finish(
         time_zone: draft.time_zone.unwrap_or("UTC".to_owned()),
         refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
     };
-    let places =
-        Places { targets: target_places, scans: scan_places, commands: command_places, rules: rule_places, at };
+    let places = Places {
+        targets: target_places,
+        scans: scan_places,
+        commands: command_places,
+        rules: rule_places,
+        webhooks: webhook_places,
+        at,
+    };
     check_together(&spec, &places, expressions, p);
     Some(spec)
 }
@@ -101,6 +110,7 @@ struct Places {
     scans: Vec<Place>,
     commands: Vec<Place>,
     rules: Vec<Place>,
+    webhooks: Vec<Place>,
     at: Place,
 }
 
@@ -194,6 +204,7 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
         }
     }
     check_rules(spec, places, p);
+    check_webhooks(spec, places, p);
     for wrong in expressions(spec) {
         let place = match &wrong.of {
             super::ExpressionOf::Target(name) => {
@@ -223,6 +234,23 @@ fn check_rules(spec: &ConnectionSpec, places: &Places, p: &mut Problems) {
         if let Some(wanted) = rule.limit.as_deref().filter(|wanted| !names.contains(wanted)) {
             let sentence = format!("there is no limit {wanted:?} with a window{}", suggestion(wanted, &names));
             p.add(&place.below("limit"), sentence);
+        }
+    }
+}
+
+/// The provider is asked by the door alone, which counts: no webhook goes there.
+fn check_webhooks(spec: &ConnectionSpec, places: &Places, p: &mut Problems) {
+    let origin = |text: &str| url::Url::parse(text).ok().map(|url| url.origin());
+    let provider = origin(&spec.base_url);
+    for (hook, place) in spec.webhooks.iter().zip(&places.webhooks) {
+        if let WebhookUrl::Plain(url) = &hook.url
+            && provider.is_some()
+            && origin(url) == provider
+        {
+            p.add(
+                &place.below("url"),
+                "is an address of the provider itself; what is sent there would be counted by nobody",
+            );
         }
     }
 }

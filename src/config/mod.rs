@@ -22,6 +22,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 mod waits;
+mod webhooks;
 mod words;
 
 pub use environment::{Environment, PLAIN_VARIABLES};
@@ -248,8 +249,13 @@ impl<'a> Reader<'a> {
         let below = document.as_ref().zip(table.as_ref()).map(|(d, table)| Section::root(d, table.get_ref()));
         let patterns = below.as_ref().map(|below| targets::patterns(below, p)).unwrap_or_default();
         let draft = Draft::read(section, Origin::Connection, &patterns, self.folder, p);
-        if let Some(SecretSource::Env(variable)) = draft.credential.source.placed().map(|placed| &placed.value) {
-            self.credentials.insert(variable.clone());
+        let own = draft.credential.source.placed().map(|placed| &placed.value);
+        for source in
+            own.into_iter().chain(draft.webhooks.iter().flat_map(|hook| &hook.value).flat_map(|h| h.sources()))
+        {
+            if let SecretSource::Env(variable) = source {
+                self.credentials.insert(variable.clone());
+            }
         }
         if recipe.is_none() {
             return Some(draft);

@@ -59,6 +59,10 @@ impl EventKind {
             EventKind::FindingClosed => "finding_closed",
         }
     }
+    /// Whether it has a number and is kept, so that who was away can be told of it.
+    pub const fn is_durable(self) -> bool {
+        !matches!(self, EventKind::TargetSeen)
+    }
     pub fn from_word(word: &str) -> Option<EventKind> {
         EventKind::ALL.into_iter().find(|k| k.word() == word)
     }

@@ -23,10 +23,12 @@ pub enum FindingKind {
     CredentialReauthorize,
     /// The provider announces that what is asked will end.
     Deprecated,
+    /// The receiver of a connection's events does not take them.
+    WebhookFailing,
 }
 
 impl FindingKind {
-    pub const ALL: [FindingKind; 8] = [
+    pub const ALL: [FindingKind; 9] = [
         FindingKind::ForeignSpending,
         FindingKind::LowerLimit,
         FindingKind::HigherLimitOffered,
@@ -35,6 +37,7 @@ impl FindingKind {
         FindingKind::ScanIncomplete,
         FindingKind::CredentialReauthorize,
         FindingKind::Deprecated,
+        FindingKind::WebhookFailing,
     ];
 
     /// The one word for it, in API, metrics and pages.
@@ -48,6 +51,7 @@ impl FindingKind {
             FindingKind::ScanIncomplete => "scan_incomplete",
             FindingKind::CredentialReauthorize => "credential_reauthorize",
             FindingKind::Deprecated => "deprecated",
+            FindingKind::WebhookFailing => "webhook_failing",
         }
     }
 }

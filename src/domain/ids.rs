@@ -39,6 +39,11 @@ text_id!(
     Endpoint
 );
 
+text_id!(
+    /// The name of a webhook, unique inside its connection.
+    WebhookName
+);
+
 impl Default for Organization {
     fn default() -> Self {
         Organization("default".to_owned())
@@ -68,6 +73,19 @@ pub struct TargetKey {
 impl fmt::Display for TargetKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.connection, self.target)
+    }
+}
+
+/// A webhook of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WebhookKey {
+    pub connection: ConnectionKey,
+    pub webhook: WebhookName,
+}
+
+impl fmt::Display for WebhookKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.connection, self.webhook)
     }
 }
 

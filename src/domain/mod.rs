@@ -21,3 +21,4 @@ pub mod state;
 pub mod target;
 pub mod time;
 pub mod wait;
+pub mod webhook;

@@ -10,6 +10,7 @@ use super::scan::ScanSpec;
 use super::send::SendSpec;
 use super::time::Span;
 use super::wait::WaitSource;
+use super::webhook::WebhookSpec;
 
 /// How the secret travels. The secret itself is not here: it lives in `upstream`, redacted everywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,8 @@ pub struct ConnectionSpec {
     pub targets: Vec<TargetSpec>,
     pub scans: Vec<ScanSpec>,
     pub commands: Vec<CommandSpec>,
+    /// Who is told of its events.
+    pub webhooks: Vec<WebhookSpec>,
     pub rules: Vec<RuleSpec>,
     pub waits: WaitSpec,
     pub network: NetworkSpec,

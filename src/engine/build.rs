@@ -4,7 +4,7 @@
 use super::core::Conn;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
-use super::{Parts, fetch};
+use super::{Parts, fetch, webhooks};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey};
@@ -28,11 +28,13 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String
         let apart = fetch::token::apart(credential_of(parts, &spec.key)?);
         parts.store.install_budget(apart, fetch::token::own_pace(), now).map_err(|e| e.to_string())?;
     }
-    let mut conns = Vec::new();
+    let (mut conns, mut firsts) = (Vec::new(), Vec::new());
     for spec in &parts.connections {
         let credential = credential_of(parts, &spec.key)?;
         let sharing = budgets.get(&credential).ok_or_else(|| format!("connection {} has no budget", spec.key))?;
-        let conn = connection(parts, spec, Arc::clone(sharing))?;
+        let (hooks, begun) = webhooks::hooks(&parts.store, spec).map_err(|e| e.to_string())?;
+        firsts.extend(begun);
+        let conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing))? };
         let grace = conn.completion_grace();
         for target in conn.targets.now().iter() {
             target.look(grace, now);
@@ -41,7 +43,7 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String
         conns.push(conn);
     }
     // Only now is it known how long a round is.
-    let firsts = conns.iter_mut().filter_map(|conn| first_poll(conn, now)).collect();
+    firsts.extend(conns.iter_mut().filter_map(|conn| first_poll(conn, now)));
     Ok((conns, firsts))
 }
 
@@ -58,6 +60,7 @@ fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>) -> Re
         overrides: RwLock::new(state.overrides.clone()),
         state: tokio::sync::Mutex::new(state),
         wake: tokio::sync::Notify::new(),
+        webhooks: Vec::new(),
         spec: spec.clone(),
     })
 }

@@ -3,6 +3,7 @@
 use super::sharing::Sharing;
 use super::targets::{Target, Targets};
 use super::turns::Turns;
+use super::webhooks::Hook;
 use crate::clock::Clock;
 use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange, Overrides};
 use crate::domain::event::{Event, EventKind, NewEvent};
@@ -70,6 +71,7 @@ pub struct Conn {
     pub state: tokio::sync::Mutex<ConnectionState>,
     /// Its overrides once more, for those who must not wait for `state`.
     pub overrides: RwLock<Overrides>,
+    pub webhooks: Vec<Arc<Hook>>,
     /// Rung when something changed that the poller should look at.
     pub wake: Notify,
 }

@@ -4,7 +4,7 @@ use super::core::{Conn, Core};
 use super::targets::Target;
 use super::words::{calendar_day, clock_time};
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
-use crate::domain::ids::Endpoint;
+use crate::domain::ids::{Endpoint, WebhookKey};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
@@ -12,12 +12,15 @@ use crate::domain::quota::LimitKey;
 use crate::domain::reply::Reply;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
+use crate::domain::webhook::{DeliveryTrouble, WebhookState};
 use crate::rules::ending;
 use crate::rules::learn::{Amount, Lesson, Others};
 use crate::store::StoreError;
 
 /// Open findings that one page, answer or clean-up looks at.
 pub const MOST_OPEN: usize = 200;
+/// A webhook that fails for so long is worth knowing of.
+const UNDELIVERED: Span = Span::from_secs(600);
 
 /// A set that had members was answered as empty; what it was stays on the shelf until it is said again (A10).
 pub fn suddenly_empty(conn: &Conn, target: &Target, before: &TargetState, at: Stamp) -> FindingChange {
@@ -239,6 +242,39 @@ fn settled(
         because: because.to_owned(),
     };
     sharing.map(change).collect()
+}
+
+/// A webhook that has not been delivered for a while, or is delivered again. `before`: what the trouble was until now.
+pub fn webhook(
+    key: &WebhookKey,
+    before: Option<&DeliveryTrouble>,
+    state: &WebhookState,
+    now: &Now,
+) -> Option<FindingChange> {
+    let (connection, subject) = (key.connection.clone(), key.webhook.to_string());
+    let about = Matter { connection, target: None, kind: FindingKind::WebhookFailing, subject };
+    let at = now.stamp();
+    let Some(trouble) = &state.trouble else {
+        let because = format!("Webhook \"{}\" is delivered again.", key.webhook);
+        return before.map(|_| FindingChange::Settled { about, at, because });
+    };
+    (now.age_of(trouble.since) >= UNDELIVERED).then(|| {
+        FindingChange::Seen(Seen {
+            about,
+            credential: None,
+            at,
+            sentence: format!(
+                "Webhook \"{}\" has not been delivered since {}: {}.",
+                key.webhook,
+                clock_time(trouble.since.wall, at.wall),
+                trouble.reason
+            ),
+            detail: Some(
+                "Events wait and are sent again, those of a day ago are given up; see the connection's page for them."
+                    .to_owned(),
+            ),
+        })
+    })
 }
 
 /// Findings of connections and targets that are not in the configuration any more: nothing will ever settle them.

@@ -4,7 +4,7 @@
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`restored`] the first start from a backup
-//! * [`findings`] what the owners should know · [`words`] the sentences
+//! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
 mod build;
@@ -23,6 +23,7 @@ pub mod spending;
 pub mod targets;
 pub mod turns;
 pub mod view;
+pub mod webhooks;
 pub mod words;
 
 use crate::clock::{Clock, ClockMark};
@@ -74,6 +75,9 @@ impl Running {
         jobs::recover(core).await?;
         for conn in core.connections.values() {
             core.spawn(poller::run(core.clone(), conn.clone()));
+            for hook in &conn.webhooks {
+                core.spawn(webhooks::run(core.clone(), conn.clone(), hook.clone()));
+            }
         }
         core.spawn(watch(core.clone()));
         core.begun.cancel();
@@ -157,6 +161,7 @@ async fn announce(core: &Arc<Core>, mut writes: Vec<Write>, copied: Option<Clock
     }
     let event = NewEvent { kind: EventKind::Appliance, at: core.started, connection: None, target: None, message };
     writes.push(Write::Mark(core.clock.mark()));
+    writes.extend(webhooks::forgotten(core).map_err(|e| e.to_string())?);
     let findings = findings::orphans(core, &core.clock.now()).map_err(|e| e.to_string())?;
     let commit = Commit { findings, ..commit(writes, vec![event]) };
     let events = match copied {

@@ -4,6 +4,7 @@
 
 mod spend;
 mod times;
+mod webhooks;
 
 use crate::domain::finding::Finding;
 use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
@@ -13,6 +14,7 @@ use serde::{Serialize, Serializer};
 pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
 use std::collections::BTreeMap;
 pub use times::{Seconds, When};
+pub use webhooks::{DeadLetterView, WebhookTestView, WebhookView};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ConnectionView {

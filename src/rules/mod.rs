@@ -7,6 +7,7 @@ pub mod budget;
 pub mod calendar;
 pub mod classify;
 pub mod complete;
+pub mod delivery;
 pub mod ending;
 pub mod extract;
 pub mod feed;

@@ -16,6 +16,7 @@ use crate::domain::job::Job;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
 use crate::domain::target::{Life, PutTarget, TargetState};
+use crate::domain::webhook::{DeadLetter, WebhookState};
 
 /// What a row says.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(super) enum Entry {
     Learned(Learned),
     Sum,
     Scan(ScanState),
+    Webhook(WebhookState),
+    DeadLetter(DeadLetter),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -76,6 +79,8 @@ impl Entry {
             },
             Table::ScanRows => return Entry::of_generation(key, value),
             Table::Switched => tables::generation_of(key).map(|_| Entry::Plain).ok_or_else(no_known_form)?,
+            Table::Webhooks => Entry::Webhook(records::webhook_of(value)?.1),
+            Table::DeadLetters => Entry::DeadLetter(records::dead_letter_of(numbered(below(key)?)?, value)?),
         })
     }
 }

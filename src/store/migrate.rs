@@ -123,7 +123,15 @@ fn add_secrets(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
 /// 4 to 5: connections with the overrides of operators, a form that an older binary does not read; the targets that they put; the sums of spending; the tables of
 /// scans. The charges that are there are summed by the writer, as every charge is.
 fn add_operations(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
-    for table in [Table::Spend, Table::Targets, Table::Scans, Table::ScanRows, Table::Switched] {
+    for table in [
+        Table::Spend,
+        Table::Targets,
+        Table::Scans,
+        Table::ScanRows,
+        Table::Switched,
+        Table::Webhooks,
+        Table::DeadLetters,
+    ] {
         txn.open_table(table.definition())?;
     }
     Ok(())

@@ -37,6 +37,7 @@ mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod webhooks;
 mod whereabouts;
 mod work;
 mod write;
@@ -46,6 +47,7 @@ pub use behind::Verdict;
 pub use entry::{read_row, table_names};
 pub use scans::{Generation, GenerationRow};
 pub use sealed::{Sealed, Swap};
+pub use webhooks::Looked;
 
 use self::core::Core;
 use self::queue::Queue;
@@ -63,6 +65,7 @@ use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::{Now, Span, Stamp};
+use crate::domain::webhook::{DeadLetter, WebhookState};
 use crate::rules::budget::{Permit, Refusal, Request, Usage};
 use std::path::Path;
 use std::sync::Arc;
@@ -146,6 +149,12 @@ pub enum Write {
     /// The targets that a scan feeds: those that its generations named.
     Members(TargetKey, Vec<TargetName>),
     Generation(Generation, GenerationRow),
+    Webhook(WebhookKey, WebhookState),
+    /// A webhook that is configured no more: where it was is forgotten.
+    ForgetWebhook(WebhookKey),
+    DeadLetter(WebhookKey, DeadLetter),
+    /// It was delivered after all, or nobody asks for it any more.
+    BuryLetter(WebhookKey, EventId),
 }
 
 #[derive(Clone, Debug, PartialEq)]

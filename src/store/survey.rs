@@ -91,6 +91,10 @@ impl Newest {
             Entry::Learned(learned) => self.see_all([Some(learned.asked_at), learned.foreign_seen_at]),
             Entry::Finding(finding) => self.see_all([Some(finding.last_seen_at), finding.closed_at]),
             Entry::Scan(scan) => self.scan(scan),
+            Entry::Webhook(hook) => {
+                self.see_all([hook.trouble.as_ref().map(|t| t.since), hook.delivered_last.map(|(at, _)| at)]);
+            }
+            Entry::DeadLetter(letter) => self.see(letter.given_up_at),
             Entry::Sum | Entry::Plain => (),
         }
     }
@@ -179,7 +183,8 @@ impl Contents {
             Entry::Finding(_) => self.findings += 1,
             Entry::Sum => self.sums += 1,
             Entry::Life(_) | Entry::PutTarget(_) => (),
-            Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) | Entry::Plain => (),
+            Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
+            Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Plain => (),
         }
     }
 

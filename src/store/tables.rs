@@ -34,6 +34,8 @@
 //! | `switched`    | organization, connection, scan, generation            | nothing          | published, and not yet moved to its place | `Write::Generation`     |
 //! | `secrets`     | identity of the credential (16 bytes)                 | sealed secret    | credentials that learn theirs | `swap_sealed`                       |
 //! | `spend`       | hour, organization, connection, caller, outcome, endpoint, target | sum of requests | at most 500,000, of 400 days | the writer, now and then |
+//! | `webhooks`    | organization, connection, webhook                     | webhook state    | webhooks                      | `Write::Webhook`                    |
+//! | `dead_letters` | organization, connection, webhook, event number      | dead letter      | the newest 1,000 of a webhook | `Write::DeadLetter`                 |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
@@ -46,86 +48,54 @@
 use crate::domain::connection::HoldScope;
 use crate::domain::finding::Matter;
 use crate::domain::ids::{
-    Caller, ConnectionKey, ConnectionName, CredentialId, Endpoint, Organization, TargetKey, TargetName,
+    Caller, ConnectionKey, ConnectionName, CredentialId, Endpoint, Organization, TargetKey, TargetName, WebhookKey,
 };
 use crate::domain::quota::LimitKey;
 use crate::domain::spend::{Hour, SpendLine};
 use redb::TableDefinition;
 
-/// A table of the file. The order is the order in which a commit writes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Table {
-    Meta,
-    State,
-    Charges,
-    Credentials,
-    Items,
-    History,
-    Jobs,
-    JobKeys,
-    OpenJobs,
-    Events,
-    Tokens,
-    Findings,
-    OpenFindings,
-    Learned,
-    Secrets,
-    Spend,
-    Scans,
-    ScanRows,
-    Switched,
-    Targets,
+macro_rules! tables {
+    ($($table:ident = $name:literal),+ $(,)?) => {
+        /// A table of the file. The order is the order in which a commit writes them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Table { $($table),+ }
+
+        impl Table {
+            pub const ALL: [Table; [$($name),+].len()] = [$(Table::$table),+];
+
+            pub const fn name(self) -> &'static str {
+                match self { $(Table::$table => $name),+ }
+            }
+        }
+    };
+}
+
+tables! {
+    Meta = "meta",
+    State = "state",
+    Charges = "charges",
+    Credentials = "credentials",
+    Items = "items",
+    History = "history",
+    Jobs = "jobs",
+    JobKeys = "job_keys",
+    OpenJobs = "open_jobs",
+    Events = "events",
+    Tokens = "tokens",
+    Findings = "findings",
+    OpenFindings = "open_findings",
+    Learned = "learned",
+    Secrets = "secrets",
+    Spend = "spend",
+    Scans = "scans",
+    ScanRows = "scan_rows",
+    Switched = "switched",
+    Targets = "targets",
+    Webhooks = "webhooks",
+    DeadLetters = "dead_letters",
 }
 
 impl Table {
-    pub const ALL: [Table; 20] = [
-        Table::Meta,
-        Table::State,
-        Table::Charges,
-        Table::Credentials,
-        Table::Items,
-        Table::History,
-        Table::Jobs,
-        Table::JobKeys,
-        Table::OpenJobs,
-        Table::Events,
-        Table::Tokens,
-        Table::Findings,
-        Table::OpenFindings,
-        Table::Learned,
-        Table::Secrets,
-        Table::Spend,
-        Table::Scans,
-        Table::ScanRows,
-        Table::Switched,
-        Table::Targets,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Table::Meta => "meta",
-            Table::State => "state",
-            Table::Charges => "charges",
-            Table::Credentials => "credentials",
-            Table::Items => "items",
-            Table::History => "history",
-            Table::Jobs => "jobs",
-            Table::JobKeys => "job_keys",
-            Table::OpenJobs => "open_jobs",
-            Table::Events => "events",
-            Table::Tokens => "tokens",
-            Table::Findings => "findings",
-            Table::OpenFindings => "open_findings",
-            Table::Learned => "learned",
-            Table::Secrets => "secrets",
-            Table::Spend => "spend",
-            Table::Scans => "scans",
-            Table::ScanRows => "scan_rows",
-            Table::Switched => "switched",
-            Table::Targets => "targets",
-        }
-    }
-
     pub const fn definition(self) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
         TableDefinition::new(self.name())
     }
@@ -395,6 +365,19 @@ pub(super) fn scan_target(target: &TargetName, item: &str) -> Vec<u8> {
     push_text(&mut key, target.as_str());
     key.extend_from_slice(item.as_bytes());
     key
+}
+
+/// Also the prefix of the letters that it could not deliver.
+pub(super) fn webhook(key: &WebhookKey) -> Vec<u8> {
+    let mut bytes = connection_prefix(&key.connection);
+    push_text(&mut bytes, key.webhook.as_str());
+    bytes
+}
+
+pub(super) fn dead_letter(key: &WebhookKey, event: u64) -> Vec<u8> {
+    let mut bytes = webhook(key);
+    bytes.extend_from_slice(&number(event));
+    bytes
 }
 
 /// The first key behind every key that begins with `prefix`. `None`: there is none.

@@ -86,6 +86,18 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::Members(key, names) => (Table::Scans, tables::scan_members(key), records::names(names)),
         Write::Generation(generation, row) => return scans::push(generation, row, rows),
         Write::Token(token) => (Table::Tokens, tables::number(token.id).to_vec(), records::token(token)),
+        Write::Webhook(key, state) => (Table::Webhooks, tables::webhook(key), records::webhook(key, state)),
+        Write::DeadLetter(key, letter) => {
+            (Table::DeadLetters, tables::dead_letter(key, letter.event.id.0), records::dead_letter(letter))
+        }
+        Write::ForgetWebhook(key) => {
+            rows.push(Row::delete(Table::Webhooks, tables::webhook(key)));
+            return Ok(());
+        }
+        Write::BuryLetter(key, event) => {
+            rows.push(Row::delete(Table::DeadLetters, tables::dead_letter(key, event.0)));
+            return Ok(());
+        }
     };
     rows.push(Row::put(table, key, written(table, record)?));
     Ok(())

@@ -2,8 +2,9 @@
 
 use super::redact::{Secret, fingerprint, read_secret};
 use super::tokens::identity;
-use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::spec::ConnectionSpec;
+use crate::domain::ids::{ConnectionKey, CredentialId, WebhookKey};
+use crate::domain::spec::{ConnectionSpec, SecretSource};
+use crate::domain::webhook::WebhookUrl;
 use std::collections::BTreeMap;
 
 /// Every secret that the configuration names and that can be read.
@@ -12,11 +13,15 @@ pub struct Secrets {
     pub own: BTreeMap<ConnectionKey, Secret>,
     /// Of clients that renew their tokens.
     pub clients: BTreeMap<ConnectionKey, Secret>,
+    /// Addresses of webhooks that are secrets themselves.
+    pub addresses: BTreeMap<WebhookKey, Secret>,
+    /// What webhooks sign with.
+    pub signing: BTreeMap<WebhookKey, Secret>,
 }
 
 impl Secrets {
     pub fn all(&self) -> impl Iterator<Item = &Secret> {
-        self.own.values().chain(self.clients.values())
+        self.own.values().chain(self.clients.values()).chain(self.addresses.values()).chain(self.signing.values())
     }
 }
 
@@ -25,16 +30,25 @@ pub fn read_secrets(connections: &[ConnectionSpec]) -> (Secrets, Vec<(Connection
     let (mut secrets, mut unreadable) = (Secrets::default(), Vec::new());
     for spec in connections {
         let client = spec.oauth.as_ref().map(|oauth| (&oauth.client_secret, &mut secrets.clients));
+        let mut wrong =
+            |why| unreadable.push((spec.key.clone(), format!("Connection \"{}\": {why}", spec.key.connection)));
         for (source, into) in std::iter::once((&spec.secret, &mut secrets.own)).chain(client) {
-            match read_secret(source) {
-                Ok(secret) => into.extend(secret.map(|s| (spec.key.clone(), s))),
-                Err(why) => {
-                    unreadable.push((spec.key.clone(), format!("Connection \"{}\": {why}", spec.key.connection)));
-                }
+            read_into(into, &spec.key, source).unwrap_or_else(&mut wrong);
+        }
+        for hook in &spec.webhooks {
+            let key = WebhookKey { connection: spec.key.clone(), webhook: hook.name.clone() };
+            read_into(&mut secrets.signing, &key, &hook.secret).unwrap_or_else(&mut wrong);
+            if let WebhookUrl::Secret(source) = &hook.url {
+                read_into(&mut secrets.addresses, &key, source).unwrap_or_else(&mut wrong);
             }
         }
     }
     (secrets, unreadable)
+}
+
+fn read_into<K: Ord + Clone>(into: &mut BTreeMap<K, Secret>, key: &K, source: &SecretSource) -> Result<(), String> {
+    into.extend(read_secret(source)?.map(|secret| (key.clone(), secret)));
+    Ok(())
 }
 
 /// The budget boundary of each connection.

@@ -8,6 +8,7 @@
 
 use super::coding::{self, Decoded as Unpacked};
 use super::gate::{Attempt, GateLayer, Progress};
+use super::messenger::Messenger;
 use super::redact::{Redactor, Secret};
 use super::route::{NoWay, Route};
 use super::tokens::{Renewal, Renewed, Vault};
@@ -44,6 +45,7 @@ pub struct HttpDoor {
     vault: Option<Vault>,
     /// Where the credentials of the vault are renewed.
     token_routes: BTreeMap<CredentialId, Route>,
+    messenger: Option<Messenger>,
 }
 
 impl HttpDoor {
@@ -65,8 +67,7 @@ impl HttpDoor {
         redactor: Redactor,
         vault: Option<Vault>,
     ) -> Result<HttpDoor, String> {
-        // An error only says that the process has a provider already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        use_ring();
         let mut routes = BTreeMap::new();
         for spec in connections {
             routes.insert(spec.key.clone(), Route::new(spec, secrets.get(&spec.key))?);
@@ -86,7 +87,12 @@ impl HttpDoor {
         // No certificate is loaded for the plain client: it meets none.
         let plain = one_shot_client().tls_certs_only([]).build();
         let plain = plain.map_err(|_| "The HTTP client cannot be set up.".to_owned())?;
-        Ok(HttpDoor { routes, plain, tls, redactor, clock, vault, token_routes })
+        Ok(HttpDoor { routes, plain, tls, redactor, clock, vault, token_routes, messenger: None })
+    }
+
+    /// With somebody who tells webhooks of events.
+    pub fn telling(self, messenger: Option<Messenger>) -> HttpDoor {
+        HttpDoor { messenger, ..self }
     }
 
     /// The redactor of this door's secrets, for log writers.
@@ -303,6 +309,9 @@ impl Door for HttpDoor {
     fn vault(&self) -> Option<&Vault> {
         self.vault.as_ref()
     }
+    fn messenger(&self) -> Option<&Messenger> {
+        self.messenger.as_ref()
+    }
     fn renew(&self, permit: Permit, credential: CredentialId) -> Pin<Box<dyn Future<Output = Renewal> + Send + '_>> {
         Box::pin(self.renew_within(permit.send_by(), permit.deadline(), credential))
     }
@@ -347,6 +356,12 @@ fn out_of_time(attempt: &Attempt, route: &Route) -> Fault {
             format!("The time to send ran out before {} was connected; nothing was written.", route.origin()),
         ),
     }
+}
+
+/// rustls has to be told whose cryptography it uses, before the first client is built.
+pub(super) fn use_ring() {
+    // An error only says that the process has a provider already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 /// Follows no redirect, tries nothing again, keeps no socket, asks no proxy (which would answer in the provider's place

@@ -6,6 +6,7 @@ mod coding;
 mod fault;
 mod gate;
 pub mod http;
+pub mod messenger;
 pub mod redact;
 pub mod route;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub mod tokens;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::{Failure, Reply};
 use crate::rules::budget::Permit;
+use messenger::Messenger;
 use std::future::Future;
 use std::pin::Pin;
 use tokens::{Renewal, Renewed, Vault};
@@ -45,6 +47,10 @@ pub trait Door: Send + Sync + 'static {
             (permit.charge().reserved_at, format!("credential {credential} does not renew itself"));
         let result = Renewed::Unclear(Reply { arrived_at, result: Err(Failure::NotSent), detail });
         Box::pin(std::future::ready(Renewal { arrived_at, status: None, result }))
+    }
+    /// Who tells webhooks; `None` where nobody does.
+    fn messenger(&self) -> Option<&Messenger> {
+        None
     }
     /// Removes every known secret from a text, by value.
     fn redact(&self, text: &str) -> String;

@@ -143,6 +143,11 @@ pub fn router(state: WebState) -> Router {
     let forms = Router::new()
         .route("/c/{connection}/polling", post(pages::actions::polling).route_layer(form_guard.clone()))
         .route("/c/{connection}/commands/{command}", post(pages::actions::command).route_layer(form_guard.clone()))
+        .route("/c/{connection}/webhooks/{webhook}/test", post(pages::webhooks::test).route_layer(form_guard.clone()))
+        .route(
+            "/c/{connection}/webhooks/{webhook}/redeliver",
+            post(pages::webhooks::redeliver).route_layer(form_guard.clone()),
+        )
         .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard));
     let guarded = Router::new()
         .route("/", get(pages::overview::page))

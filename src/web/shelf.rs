@@ -53,6 +53,9 @@ pub trait Shelf: Send + Sync + 'static {
         by: &'a str,
     ) -> Slow<'a, JobView>;
     fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView>;
+    fn webhooks<'a>(&'a self, key: &'a ConnectionKey) -> Slow<'a, Vec<WebhookView>>;
+    fn redeliver<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, u64>;
+    fn test_webhook<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, WebhookTestView>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
     fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String>;
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
@@ -136,6 +139,15 @@ impl Shelf for Appliance {
     }
     fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView> {
         Box::pin(Appliance::set_enabled(self, key, on, by))
+    }
+    fn webhooks<'a>(&'a self, key: &'a ConnectionKey) -> Slow<'a, Vec<WebhookView>> {
+        Box::pin(Appliance::webhooks(self, key))
+    }
+    fn redeliver<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, u64> {
+        Box::pin(Appliance::redeliver(self, key, webhook, by))
+    }
+    fn test_webhook<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, WebhookTestView> {
+        Box::pin(Appliance::test_webhook(self, key, webhook, by))
     }
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String> {
         Box::pin(Appliance::backup(self, destination))

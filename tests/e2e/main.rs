@@ -29,3 +29,4 @@ mod refusals;
 mod restart;
 mod spend;
 mod support;
+mod webhooks;

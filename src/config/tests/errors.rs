@@ -627,3 +627,24 @@ fn a_key_that_stands_beside_its_item_is_refused_in_words() {
         (&target(""), "9: connection[yard].target[t].key: must not be empty"),
     ]);
 }
+
+#[test]
+fn webhooks_are_named_and_go_somewhere_else_than_the_provider() {
+    table(&[
+        (
+            "[[connection.webhook]]\nname = \"desk\"",
+            "5: connection[yard].webhook[desk].url: is missing: where the events are posted to, such as \"http://127.0.0.1:9000/larder\"",
+        ),
+        (
+            "[[connection.webhook]]\nname = \"desk\"\nurl = \"ftp://a.test/x\"\nevents = [\"target_change\"]",
+            "7: connection[yard].webhook[desk].url: must begin with http:// or https://\n\
+             8: connection[yard].webhook[desk].events: \"target_change\" is unknown; did you mean `target_changed`?",
+        ),
+        (
+            "[[connection.webhook]]\nname = \"desk\"\nurl = \"http://a.test/x\"\nevents = [\"target_seen\"]\nsecret = \"hunter2\"",
+            "8: connection[yard].webhook[desk].events: \"target_seen\" is not kept, or not of a connection, and so is sent nowhere\n\
+             9: connection[yard].webhook[desk].secret: must not hold the secret itself: put it into an environment \
+             variable or a file that only Larder can read, and name that here: { env = \"NAME\" } or { file = \"PATH\" }",
+        ),
+    ]);
+}

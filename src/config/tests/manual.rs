@@ -1,6 +1,6 @@
 //! `src/recipes/README.md` against the reader: the manual has every key that is read, and no other.
 
-use super::super::{draft, limits, oauth, pages, quotas, rules, scans, targets, waits};
+use super::super::{draft, limits, oauth, pages, quotas, rules, scans, targets, waits, webhooks};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MANUAL: &str = include_str!("../../recipes/README.md");
@@ -31,6 +31,8 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("header of a rule", "RULE_HEADER", rules::RULE_HEADER.to_vec()),
         ("[waits]", "WAITS", waits::WAITS.to_vec()),
         ("[[wait]]", "WAIT", waits::WAIT.to_vec()),
+        ("[[webhook]]", "WEBHOOK", webhooks::WEBHOOK.to_vec()),
+        ("url and secret of a webhook", "REFERENCE", webhooks::REFERENCE.to_vec()),
     ]
 }
 

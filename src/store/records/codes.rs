@@ -46,7 +46,7 @@ codes!(JobState, "job state": Queued = 0, Sent = 1, Done = 2, Failed = 3, Unknow
 codes!(EventKind, "event": TargetChanged = 0, TargetSeen = 1, TargetTroubled = 2, HoldStarted = 3, HoldEnded = 4,
     BreakerOpened = 5, BreakerClosed = 6, JobChanged = 7, ControlChanged = 8, Appliance = 9, FindingOpened = 10, FindingClosed = 11);
 codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitOffered = 2, SuddenEmptiness = 3,
-    WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7);
+    WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7, WebhookFailing = 8);
 
 /// The byte of a caller, in a key.
 pub(in crate::store) fn caller(caller: Caller) -> u8 {
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(
             words(FindingKind::word),
             "foreign_spending lower_limit higher_limit_offered sudden_emptiness wait_above_ceiling scan_incomplete \
-             credential_reauthorize deprecated"
+             credential_reauthorize deprecated webhook_failing"
         );
         assert_eq!((Settlement::Posted.code(), Settlement::Voided.code()), (0, 1));
         assert!(Settlement::coded(2).is_err());

@@ -52,21 +52,27 @@ pub(in crate::store) fn job_of(id: u64, bytes: &[u8]) -> Result<Job, Damaged> {
 }
 
 pub(in crate::store) fn event(e: &NewEvent) -> Result<Vec<u8>, Damaged> {
-    let record = v1::Event {
+    codec::encode(V1, &event_record(e), MOST)
+}
+
+pub(super) fn event_record(e: &NewEvent) -> v1::Event {
+    v1::Event {
         kind: e.kind.code(),
         at: down(e.at),
         connection: e.connection.as_ref().map(|c| (c.organization.0.clone(), c.connection.0.clone())),
         target: e.target.as_ref().map(|t| t.0.clone()),
         message: e.message.clone(),
-    };
-    codec::encode(V1, &record, MOST)
+    }
 }
 
 pub(in crate::store) fn event_of(id: u64, bytes: &[u8]) -> Result<Event, Damaged> {
-    let e: v1::Event = match codec::split(bytes)? {
-        (V1, payload) => codec::decode::<_, READ>(payload)?,
-        (other, _) => return unknown_version(other),
-    };
+    match codec::split(bytes)? {
+        (V1, payload) => event_value(id, codec::decode::<_, READ>(payload)?),
+        (other, _) => unknown_version(other),
+    }
+}
+
+pub(super) fn event_value(id: u64, e: v1::Event) -> Result<Event, Damaged> {
     let body = NewEvent {
         kind: EventKind::coded(e.kind)?,
         at: up(e.at),

@@ -16,6 +16,7 @@ mod v1;
 mod v2;
 mod v3;
 mod v4;
+mod webhook;
 
 #[cfg(test)]
 mod scan_tests;
@@ -33,6 +34,7 @@ pub(super) use sealed::{sealed, sealed_of};
 pub(super) use shelf::{history, history_of, item, item_of};
 pub(super) use spend::{Sum, sum, sum_of};
 pub(super) use state::{connection, connection_of, target, target_of};
+pub(super) use webhook::{dead_letter, dead_letter_of, webhook, webhook_of};
 
 use super::codec::Damaged;
 use crate::domain::ids::ConnectionKey;

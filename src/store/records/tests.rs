@@ -6,7 +6,7 @@ use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{
     Breaker, ConnectionState, Hold, HoldReason, HoldScope, IntervalOverride, Overrides, Ramp, SpanOverride, Switch,
 };
-use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::finding::{Finding, FindingKind, Matter};
 use crate::domain::ids::*;
 use crate::domain::item::*;
@@ -18,6 +18,7 @@ use crate::domain::spec::Interval;
 use crate::domain::spend::Spend;
 use crate::domain::target::{Life, Phase, PutTarget, TargetState, Trouble};
 use crate::domain::time::Span;
+use crate::domain::webhook::{DeadLetter, DeliveryTrouble, WebhookState};
 use crate::store::TokenRecord;
 use crate::store::sealed::Sealed;
 use proptest::collection::vec;
@@ -67,6 +68,28 @@ fn a_hold() -> Hold {
         said: None,
         strikes: 2,
         ramp: None,
+    }
+}
+
+fn a_webhook() -> (WebhookKey, WebhookState) {
+    let state = WebhookState {
+        done: EventId(41),
+        failures: 3,
+        not_before: Some(at(90)),
+        trouble: Some(DeliveryTrouble { since: at(7), reason: "the receiver answered 503".into() }),
+        delivered_last: Some((at(6), EventId(40))),
+        delivered: 12,
+        missed: 2,
+    };
+    (WebhookKey { connection: yard(), webhook: "dispatch".into() }, state)
+}
+
+fn a_letter() -> DeadLetter {
+    DeadLetter {
+        event: Event { id: EventId(9), body: an_event() },
+        given_up_at: at(100),
+        reason: "the receiver answered 422".into(),
+        again: true,
     }
 }
 
@@ -265,6 +288,8 @@ fn golden_bytes() {
         ("learned", learned(&a_lesson())),
         ("sealed", sealed(&a_sealed())),
         ("sum", sum(&a_sum())),
+        ("webhook", webhook(&a_webhook().0, &a_webhook().1)),
+        ("dead_letter", dead_letter(&a_letter())),
     ];
     let written: Vec<_> = samples.into_iter().map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap()))).collect();
     let first: Vec<_> = include_str!("golden_v1.txt").lines().filter(|l| !is_old(l)).collect();
@@ -331,6 +356,9 @@ fn golden_bytes_are_read_back() {
     assert_eq!(finding_of(3, &finding(&a_finding()).unwrap()), Ok(a_finding()));
     assert_eq!(learned_of(&learned(&a_lesson()).unwrap()), Ok(a_lesson()));
     assert_eq!(sum_of(&sum(&a_sum()).unwrap()), Ok(a_sum()));
+    let (key, state) = a_webhook();
+    assert_eq!(webhook_of(&webhook(&key, &state).unwrap()), Ok((key, state)));
+    assert_eq!(dead_letter_of(9, &dead_letter(&a_letter()).unwrap()), Ok(a_letter()));
 }
 
 #[test]

@@ -331,3 +331,31 @@ pub(super) struct Sighting {
     pub fields: Vec<(String, Field)>,
     pub fingerprint: [u8; 16],
 }
+
+#[derive(Encode, Decode)]
+pub(super) struct Webhook {
+    pub organization: String,
+    pub connection: String,
+    pub webhook: String,
+    pub done: u64,
+    pub failures: u32,
+    pub not_before: Option<Stamp>,
+    pub trouble: Option<DeliveryTrouble>,
+    pub delivered_last: Option<(Stamp, u64)>,
+    pub delivered: u64,
+    pub missed: u64,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct DeliveryTrouble {
+    pub since: Stamp,
+    pub reason: String,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct DeadLetter {
+    pub event: Event,
+    pub given_up_at: Stamp,
+    pub reason: String,
+    pub again: bool,
+}

@@ -9,6 +9,7 @@ mod findings;
 mod installation;
 pub mod spend;
 mod targets;
+mod webhooks;
 
 use super::WebState;
 use super::access::Viewer;
@@ -39,6 +40,9 @@ pub fn router() -> Router<WebState> {
         .route("/connections/{connection}/targets/{target}", get(targets::one))
         .route("/connections/{connection}/targets/{target}/history", get(targets::history))
         .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
+        .route("/connections/{connection}/webhooks", get(webhooks::list))
+        .route("/connections/{connection}/webhooks/{webhook}/redeliver", post(webhooks::redeliver))
+        .route("/connections/{connection}/webhooks/{webhook}/test", post(webhooks::test))
         .route("/jobs/{job}", get(connections::job))
         .route("/findings", get(findings::list))
         .route("/spend", get(spend::list))

@@ -13,7 +13,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-type Asked = Query<super::Query>;
+pub(super) type Asked = Query<super::Query>;
 
 /// `on=true|false`; `on=clear` gives the word back to the file.
 pub async fn polling(
@@ -75,7 +75,7 @@ pub async fn refresh(
 
 /// The connection whose page the form was on. A page of any organization but `default` names it in the form's address: the
 /// token's own organization must not be meant, it may have a connection of the same name.
-fn key(viewer: &Viewer, query: &super::Query, connection: String) -> Result<ConnectionKey, Problem> {
+pub(super) fn key(viewer: &Viewer, query: &super::Query, connection: String) -> Result<ConnectionKey, Problem> {
     let organization = query.organization.as_deref().map_or_else(Organization::default, Organization::from);
     if !viewer.may_change(&organization) {
         let detail = format!("This token may change nothing in the organization {organization}.");
@@ -85,7 +85,7 @@ fn key(viewer: &Viewer, query: &super::Query, connection: String) -> Result<Conn
 }
 
 /// 303, to an address relative to the form's own.
-fn back(address: &str, organization: &Organization, fragment: &str) -> Response {
+pub(super) fn back(address: &str, organization: &Organization, fragment: &str) -> Response {
     let location = format!("{address}{}{fragment}", super::suffix(organization));
     match HeaderValue::from_str(&location) {
         Ok(value) => (StatusCode::SEE_OTHER, [(header::LOCATION, value)]).into_response(),

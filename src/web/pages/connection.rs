@@ -2,6 +2,7 @@
 
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::show::{self, Age, Chip, Face, Moment};
+use super::webhooks::{Webhook, webhooks};
 use super::{Action, Frame, Visit, html, segment};
 use crate::domain::ids::{Caller, ConnectionKey, TargetKey, TargetName};
 use crate::domain::state::State as Word;
@@ -41,6 +42,7 @@ struct Page {
     commands: Vec<Command>,
     jobs: Vec<Job>,
     charges: Vec<Charge>,
+    webhooks: Vec<Webhook>,
     activity: Vec<Activity>,
     enabled: bool,
     switch: Action,
@@ -162,6 +164,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j, &choices)).collect(),
         charges: charges.into_iter().rev().map(|c| charge(&face, c)).collect(),
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
+        webhooks: webhooks(&web, &visit, &face, (&name, &frame.root), web.shelf().webhooks(&key).await?),
         enabled: view.enabled,
         switch: visit.action(&web, &frame.root, &format!("c/{}/polling", segment(&name))),
         frame,

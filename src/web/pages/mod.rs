@@ -8,6 +8,7 @@ pub mod overview;
 pub mod show;
 pub mod spend;
 pub mod target;
+pub mod webhooks;
 
 use super::WebState;
 use super::access::Viewer;

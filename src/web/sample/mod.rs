@@ -1,6 +1,7 @@
 //! A hand-made shelf for tests: the irrigation case on one morning, calm or locked out, without engine and without clock.
 
 mod views;
+mod webhooks;
 
 use super::shelf::{RequestCount, Shelf, Slow};
 use crate::domain::event::{Event, EventKind, NewEvent};
@@ -291,6 +292,19 @@ impl Shelf for Sample {
     fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView> {
         self.note(format!("{by} sets {key} to {on:?}"));
         Box::pin(async move { self.connection(key) })
+    }
+    fn webhooks<'a>(&'a self, key: &'a ConnectionKey) -> Slow<'a, Vec<WebhookView>> {
+        let failing = !self.closed.is_empty() && key.connection.as_str() == "yard";
+        Box::pin(async move { Ok(if failing { vec![webhooks::dispatch()] } else { Vec::new() }) })
+    }
+    fn redeliver<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, u64> {
+        self.note(format!("{by} sends what {webhook} of {key} gave up again"));
+        Box::pin(async move { Ok(1) })
+    }
+    fn test_webhook<'a>(&'a self, _: &'a ConnectionKey, webhook: &'a str, _: &'a str) -> Slow<'a, WebhookTestView> {
+        let sentence = format!("Webhook \"{webhook}\" took the test message.");
+        let took_seconds = Seconds::whole(0);
+        Box::pin(async move { Ok(WebhookTestView { taken: true, status: Some(204), sentence, took_seconds }) })
     }
     fn backup<'a>(&'a self, destination: &'a std::path::Path) -> Slow<'a, String> {
         Box::pin(async move { Ok(format!("copied to {}", destination.display())) })

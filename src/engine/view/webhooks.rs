@@ -1,0 +1,58 @@
+//! Read models of webhooks.
+
+use super::{Seconds, When};
+use crate::domain::ids::EventId;
+use serde::Serialize;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct WebhookView {
+    pub name: String,
+    /// `scheme://host[:port]`: the rest of an address may be a password.
+    pub to: String,
+    /// Whether what is sent is signed.
+    pub signed: bool,
+    /// Kinds of events that it is told of.
+    pub events: Vec<&'static str>,
+    /// `delivering`, or `failing` since the receiver did not take one.
+    pub state: &'static str,
+    /// In one sentence.
+    pub sentence: String,
+    /// Events that wait for their turn, up to [`WebhookView::MOST_WAITING`].
+    pub waiting: u64,
+    pub delivered: u64,
+    pub delivered_at: Option<When>,
+    /// Events that left the log before they could be sent.
+    pub missed: u64,
+    /// Failed attempts in a row.
+    pub failures: u32,
+    pub failing_since: Option<When>,
+    pub next_attempt_at: Option<When>,
+    pub reason: Option<String>,
+    /// What was given up, newest first.
+    pub dead_letters: Vec<DeadLetterView>,
+}
+
+impl WebhookView {
+    pub const MOST_WAITING: u64 = 1000;
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct DeadLetterView {
+    pub event: EventId,
+    pub kind: &'static str,
+    pub at: When,
+    pub message: String,
+    pub given_up_at: When,
+    pub reason: String,
+    /// It is about to be sent again.
+    pub again: bool,
+}
+
+/// What came of a message that was sent to see whether it arrives.
+#[derive(Clone, Debug, Serialize)]
+pub struct WebhookTestView {
+    pub taken: bool,
+    pub status: Option<u16>,
+    pub sentence: String,
+    pub took_seconds: Seconds,
+}

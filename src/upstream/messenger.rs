@@ -1,0 +1,207 @@
+//! Posts a connection's events to its webhooks. Not a way to a provider: it has no credential to attach and refuses to go where the door
+//! goes. Knows reqwest and the signatures of Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`); must not
+//! know what an event is, nor when it is sent again.
+
+use super::boundary::Secrets;
+use super::fault;
+use super::redact::{Redactor, Secret};
+use crate::clock::Clock;
+use crate::domain::ids::WebhookKey;
+use crate::domain::spec::ConnectionSpec;
+use crate::domain::time::{Span, Wall};
+use crate::domain::webhook::{WebhookSpec, WebhookUrl};
+use crate::rules::calendar;
+use crate::rules::delivery::Heard;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Response, Url, redirect, retry};
+use ring::hmac;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// In front of a secret that is base64 of the key's bytes; any other is the key itself.
+const ENCODED: &str = "whsec_";
+
+/// One message, as it is signed and sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The same in every attempt: by it a receiver knows what it has seen.
+    pub id: String,
+    /// Of this attempt.
+    pub at: Wall,
+    /// JSON.
+    pub body: Vec<u8>,
+}
+
+/// All webhooks of a configuration.
+pub struct Messenger {
+    ways: BTreeMap<WebhookKey, Way>,
+    plain: Client,
+    tls: Option<Client>,
+    redactor: Redactor,
+    clock: Arc<dyn Clock>,
+}
+
+struct Way {
+    url: Url,
+    key: Option<hmac::Key>,
+    timeout: Span,
+}
+
+impl Messenger {
+    /// The error is a sentence about the configuration.
+    pub fn new(
+        connections: &[ConnectionSpec],
+        secrets: &Secrets,
+        redactor: Redactor,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Messenger, String> {
+        super::http::use_ring();
+        let providers: Vec<_> = connections.iter().filter_map(|c| Url::parse(&c.base_url).ok()).collect();
+        let mut ways = BTreeMap::new();
+        for spec in connections {
+            for hook in &spec.webhooks {
+                let key = WebhookKey { connection: spec.key.clone(), webhook: hook.name.clone() };
+                let way = way(hook, &key, secrets).map_err(|why| format!("Webhook {key}: {why}."))?;
+                if providers.iter().any(|provider| provider.origin() == way.url.origin()) {
+                    let why = "its address is that of a provider; what is sent there would be counted by nobody";
+                    return Err(format!("Webhook {key}: {why}."));
+                }
+                ways.insert(key, way);
+            }
+        }
+        let needs_tls = ways.values().any(|way| way.url.scheme() == "https");
+        let tls = needs_tls.then(|| client().https_only(true).build()).transpose().map_err(|_| {
+            "A webhook uses https, but this machine has no certificate authorities to check its receiver with; install the \
+             package ca-certificates, or name a bundle in SSL_CERT_FILE."
+                .to_owned()
+        })?;
+        let plain = client().tls_certs_only([]).build();
+        let plain = plain.map_err(|_| "The HTTP client for webhooks cannot be set up.".to_owned())?;
+        Ok(Messenger { ways, plain, tls, redactor, clock })
+    }
+
+    /// `scheme://host[:port]`: what may be shown of an address.
+    pub fn shown(&self, key: &WebhookKey) -> Option<String> {
+        self.ways.get(key).map(|way| way.url.origin().ascii_serialization())
+    }
+
+    /// Posts once. Redirects are not followed: what was signed for one receiver is not for another.
+    pub async fn deliver(&self, key: &WebhookKey, message: &Message) -> Heard {
+        let Some(way) = self.ways.get(key) else {
+            return Heard::Nothing("it is not in the configuration".to_owned());
+        };
+        let client = if way.url.scheme() == "https" { self.tls.as_ref() } else { Some(&self.plain) };
+        let Some(client) = client else { return Heard::Nothing("it was set up without TLS".to_owned()) };
+        let until = self.clock.now().steady + way.timeout;
+        let answer = tokio::select! {
+            answer = client.execute(way.request(message)) => answer,
+            () = self.clock.sleep_until(until) => {
+                return Heard::Nothing(format!("no answer within {}", way.timeout));
+            }
+        };
+        match answer {
+            Ok(response) => heard(&response, self.clock.now().wall()),
+            Err(error) if error.is_connect() => self.nothing(&fault::connect_words(&error)),
+            Err(error) => self.nothing(&fault::before_body(&error).1),
+        }
+    }
+
+    fn nothing(&self, words: &str) -> Heard {
+        Heard::Nothing(self.redactor.text(words.trim_end_matches('.')).into_owned())
+    }
+}
+
+fn way(hook: &WebhookSpec, key: &WebhookKey, secrets: &Secrets) -> Result<Way, String> {
+    let text = match &hook.url {
+        WebhookUrl::Plain(text) => text.as_str(),
+        WebhookUrl::Secret(_) => secrets.addresses.get(key).map(Secret::expose).unwrap_or_default(),
+    };
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let url = url.ok_or("its address is none that begins with http:// or https:// and a host")?;
+    Ok(Way { url, key: secrets.signing.get(key).map(signing).transpose()?, timeout: hook.timeout })
+}
+
+/// The key that a secret stands for.
+fn signing(secret: &Secret) -> Result<hmac::Key, String> {
+    let text = secret.expose();
+    let bytes = match text.strip_prefix(ENCODED) {
+        Some(encoded) => {
+            STANDARD.decode(encoded).map_err(|_| format!("what follows {ENCODED} in its secret is not base64"))?
+        }
+        None => text.as_bytes().to_vec(),
+    };
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
+}
+
+/// `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`.
+fn signature(key: &hmac::Key, id: &str, timestamp: i64, body: &[u8]) -> String {
+    let mut signed = hmac::Context::with_key(key);
+    signed.update(format!("{id}.{timestamp}.").as_bytes());
+    signed.update(body);
+    format!("v1,{}", STANDARD.encode(signed.sign()))
+}
+
+impl Way {
+    fn request(&self, message: &Message) -> reqwest::Request {
+        let mut request = reqwest::Request::new(reqwest::Method::POST, self.url.clone());
+        let timestamp = message.at.0.div_euclid(1000);
+        let signature = self.key.as_ref().map(|key| signature(key, &message.id, timestamp, &message.body));
+        let own = [
+            ("webhook-id", Some(message.id.clone())),
+            ("webhook-timestamp", Some(timestamp.to_string())),
+            ("webhook-signature", signature),
+        ];
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in own {
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+        *request.body_mut() = Some(message.body.clone().into());
+        request
+    }
+}
+
+/// The head says it all: the body is not read.
+fn heard(response: &Response, now: Wall) -> Heard {
+    let told = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).map(str::trim);
+    let retry_after = told.and_then(|text| match text.parse::<u32>() {
+        Ok(seconds) => Some(Span::from_secs(u64::from(seconds))),
+        Err(_) => u64::try_from(calendar::http_date(text)?.0.checked_sub(now.0)?).ok().map(Span),
+    });
+    Heard::Status { status: response.status().as_u16(), retry_after }
+}
+
+fn client() -> reqwest::ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("larder/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .retry(retry::never())
+        .http1_only()
+        .pool_max_idle_per_host(1)
+        .no_proxy()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the Standard Webhooks specification.
+    #[test]
+    fn a_signature_is_the_one_that_receivers_know() {
+        let key = signing(&Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()).unwrap()).unwrap();
+        let signed = signature(&key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
+        assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn a_secret_that_only_looks_encoded_is_refused() {
+        let secret = Secret::new("whsec_not base64!".to_owned()).unwrap();
+        assert!(signing(&secret).unwrap_err().contains("not base64"));
+        assert!(signing(&Secret::new("correct horse".to_owned()).unwrap()).is_ok());
+    }
+}
