@@ -206,8 +206,16 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
     let body = answer(items, 0).to_string().into_bytes();
     let door = Arc::new(CannedDoor { clock: clock.clone(), body });
     let credentials = [(connection(), CREDENTIAL)].into();
-    let parts =
-        Parts { store, opening, clock, door, connections: vec![connection_spec()], credentials, notes: Vec::new() };
+    let parts = Parts {
+        store,
+        opening,
+        clock,
+        door,
+        connections: vec![connection_spec()],
+        polling: Default::default(),
+        credentials,
+        notes: Vec::new(),
+    };
     let (appliance, running) = larder::engine::start(parts).await.expect("an engine");
     let key = shared::target(0);
     for _ in 0..3 {

@@ -102,7 +102,7 @@ impl Live {
         opened: (Store, Opening, Verdict),
     ) -> Result<Live, Failure> {
         let (store, opening, verdict) = opened;
-        let Settings { server, connections } = settings;
+        let Settings { server, polling, connections } = settings;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let credentials = credentials(&opening.installation, &connections, &secrets);
         let mut notes = Vec::new();
@@ -115,7 +115,7 @@ impl Live {
         let door = door.map_err(Failure::usage)?.telling(messenger);
         let sockets = Sockets::bind(&server)?;
         let number = connections.len();
-        let parts = Parts { store, opening, clock, door: Arc::new(door), connections, credentials, notes };
+        let parts = Parts { store, opening, clock, door: Arc::new(door), connections, polling, credentials, notes };
         let (appliance, mut running) = match engine::prepare(parts) {
             Ok(prepared) => prepared,
             Err(why) => {

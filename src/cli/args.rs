@@ -59,6 +59,12 @@ pub enum Tool {
     /// Check every page and record of a data file or backup; the file itself is not touched.
     #[command(after_help = "Examples:\n  larder verify /var/backups/larder-2026-11-30.redb")]
     Verify { file: PathBuf },
+    /// Show or switch the polling of the whole appliance, and how much it asks at once.
+    #[command(after_help = POLLING_EXAMPLES)]
+    Polling(PollingArgs),
+    /// Show or change how one connection polls; what is set wins over the configuration until it is cleared.
+    #[command(after_help = CONNECTION_EXAMPLES)]
+    Connection(ConnectionArgs),
     /// Create, list and revoke the tokens that changes need.
     #[command(after_help = TOKEN_EXAMPLES)]
     Token {
@@ -96,6 +102,78 @@ Examples:
   TOKEN=$(larder token create --name home-assistant --role admin)
   larder token list
   larder token revoke 3";
+
+const POLLING_EXAMPLES: &str = "\
+Examples:
+  larder polling                             on or off, how many workers, who set it
+  larder polling off                         nothing is asked but what people ask for
+  larder polling clear                       as the configuration says
+  larder polling on --workers 2";
+
+const CONNECTION_EXAMPLES: &str = "\
+Examples:
+  larder connection yard                     what is configured, and what is set instead
+  larder connection yard --interval 60s --for 3h
+  larder connection yard --clear interval
+  larder connection yard --polling off       the kill switch: nothing is asked, by nobody
+  larder connection yard --inactivity-ttl 48h --completion-grace 30m";
+
+#[derive(Debug, Args)]
+pub struct PollingArgs {
+    /// Switch it; `clear` leaves it to the configuration.
+    #[arg(value_enum)]
+    pub switch: Option<Switching>,
+    /// Requests of the poller that may be under way at once: a number, or `clear`.
+    #[arg(long, value_name = "NUMBER")]
+    pub workers: Option<String>,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switching {
+    On,
+    Off,
+    Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct ConnectionArgs {
+    /// The connection.
+    pub name: String,
+    /// The organization that it belongs to.
+    #[arg(long, default_value = "default")]
+    pub organization: String,
+    /// The kill switch; `clear` leaves it to the configuration.
+    #[arg(long, value_enum)]
+    pub polling: Option<Switching>,
+    /// Poll this often instead: such as `60s` or `5m`, or `auto`.
+    #[arg(long, value_name = "LENGTH")]
+    pub interval: Option<String>,
+    /// Go back to the configured interval after this long.
+    #[arg(long = "for", value_name = "LENGTH", requires = "interval")]
+    pub lasts: Option<String>,
+    /// Stop polling a target that did not change for so long, or `never`.
+    #[arg(long, value_name = "LENGTH")]
+    pub inactivity_ttl: Option<String>,
+    /// Stop polling a completed target after this long.
+    #[arg(long, value_name = "LENGTH")]
+    pub completion_grace: Option<String>,
+    /// Leave this to the configuration again; can be given several times.
+    #[arg(long, value_enum)]
+    pub clear: Vec<Setting>,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+/// What can be cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Setting {
+    Polling,
+    Interval,
+    InactivityTtl,
+    CompletionGrace,
+}
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -221,6 +299,10 @@ mod tests {
             "larder backup b.redb",
             "larder verify b.redb",
             "larder token create --name x --role admin",
+            "larder polling",
+            "larder polling off --workers 2",
+            "larder connection yard --interval 60s --for 3h",
+            "larder connection yard --clear interval --clear polling",
             "larder token list",
             "larder token revoke 7",
             "larder recipes",
@@ -242,6 +324,9 @@ mod tests {
             "larder token revoke three",
             "larder demo --listen here",
             "larder serve extra",
+            "larder polling sideways",
+            "larder connection",
+            "larder connection yard --for 3h",
             "larder recipes test",
             "larder recipes test mine --status 42",
             "larder recipes --json hydrawise",
@@ -253,7 +338,9 @@ mod tests {
 
     #[test]
     fn help_shows_examples_for_every_command() {
-        for command in ["serve", "demo", "check", "recipes", "status", "backup", "verify", "token"] {
+        for command in
+            ["serve", "demo", "check", "recipes", "status", "backup", "verify", "polling", "connection", "token"]
+        {
             let error = parse(&format!("larder {command} --help")).expect_err("help");
             assert_eq!((error.kind(), error.exit_code()), (ErrorKind::DisplayHelp, 0));
             assert!(error.to_string().contains("Examples:\n  "), "{command}: {error}");

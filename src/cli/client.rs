@@ -52,6 +52,9 @@ impl Client {
     pub async fn post(&self, path: &str, body: Value) -> Result<Answer, Trouble> {
         self.ask("POST", path, Some(body)).await
     }
+    pub async fn patch(&self, path: &str, body: Value) -> Result<Answer, Trouble> {
+        self.ask("PATCH", path, Some(body)).await
+    }
     pub async fn delete(&self, path: &str) -> Result<Answer, Trouble> {
         self.ask("DELETE", path, None).await
     }

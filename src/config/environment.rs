@@ -11,13 +11,18 @@ pub const PLAIN_VARIABLES: [&str; 2] = ["LARDER_CONFIG", "LARDER_LOG"];
 /// Keys of `[server]` that a variable can set.
 const SERVER_KEYS: [&str; 3] = ["listen", "data", "hosts"];
 
+/// Keys of `[polling]`, each of which a variable can set.
+pub(super) const POLLING: [&str; 2] = ["enabled", "workers"];
+
 /// Keys of a `[[connection]]` that a variable can set.
-const CONNECTION_KEYS: [&str; 10] = [
+const CONNECTION_KEYS: [&str; 12] = [
     "base_url",
     "credential.env",
     "credential.file",
     "poll.enabled",
     "poll.interval",
+    "poll.inactivity_ttl",
+    "poll.completion_grace",
     "refresh_min_age",
     "connect_timeout",
     "read_timeout",
@@ -47,6 +52,10 @@ impl Environment {
         self.pick("server", &SERVER_KEYS)
     }
 
+    pub(super) fn of_polling(&self) -> Variables {
+        self.pick("polling", &POLLING)
+    }
+
     pub(super) fn of_connection(&self, name: &str) -> Variables {
         self.pick(&format!("connection.{name}"), &CONNECTION_KEYS)
     }
@@ -64,6 +73,7 @@ impl Environment {
     pub(super) fn check(&self, connections: &[String], credentials: &BTreeSet<String>, problems: &mut Problems) {
         let mut known: Vec<String> = PLAIN_VARIABLES.iter().map(|v| (*v).to_owned()).collect();
         known.extend(SERVER_KEYS.iter().map(|key| variable(&format!("server.{key}"))));
+        known.extend(POLLING.iter().map(|key| variable(&format!("polling.{key}"))));
         let mut owners: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for name in connections {
             owners.entry(variable(name)).or_default().insert(name);

@@ -29,6 +29,7 @@ pub use environment::{Environment, PLAIN_VARIABLES};
 pub use recipe::{Recipe, Recipes, is_built_in};
 
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
+use crate::domain::polling::PollingSpec;
 use crate::domain::spec::{ConnectionSpec, SecretSource, TargetSpec};
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
@@ -45,6 +46,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub server: ServerSpec,
+    pub polling: PollingSpec,
     pub connections: Vec<ConnectionSpec>,
 }
 
@@ -160,15 +162,18 @@ fn read(
     let document = Document::new(0, &file.display().to_string(), text);
     let Some(table) = document.tables(text, &mut problems) else { return Err(problems.into_errors()) };
     let root = Section::root(&document, table.get_ref());
-    root.only(&["server", "connection"], &[], &mut problems);
+    root.only(&["server", "polling", "connection"], &[], &mut problems);
     let folder = file.parent().unwrap_or(Path::new(""));
     let server = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
     let server = server::read(server.as_ref(), folder, &mut problems);
+    let polling =
+        root.clone().with_variables(environment.of_polling().under("polling")).table("polling", &mut problems);
+    let polling = server::read_polling(polling.as_ref(), &mut problems);
     let mut reader = Reader::new(folder, environment, recipes, expressions);
     let sections = root.tables("connection", &mut problems);
     let connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
     environment.check(&reader.names, &reader.credentials, &mut problems);
-    if problems.is_empty() { Ok(Settings { server, connections }) } else { Err(problems.into_errors()) }
+    if problems.is_empty() { Ok(Settings { server, polling, connections }) } else { Err(problems.into_errors()) }
 }
 
 /// Reads connections one after the other and remembers what they named.

@@ -1,9 +1,11 @@
-//! `[server]`: where to listen, where the data lies, which hosts are ours.
+//! `[server]`: where to listen, where the data lies, which hosts are ours. `[polling]`: whether to ask, and how much at once.
 
 use super::ServerSpec;
+use super::environment::POLLING;
 use super::place::Problems;
 use super::section::Section;
 use super::words;
+use crate::domain::polling::{MOST_WORKERS, PollingSpec};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +45,21 @@ pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problem
         }
     }
     spec
+}
+
+/// `[polling]`: of the whole process.
+pub(super) fn read_polling(section: Option<&Section<'_>>, p: &mut Problems) -> PollingSpec {
+    let defaults = PollingSpec::default();
+    let Some(section) = section else { return defaults };
+    section.only(&POLLING, &[], p);
+    PollingSpec {
+        enabled: section.flag("enabled", p).unwrap_or(defaults.enabled),
+        workers: section
+            .whole("workers", (1, u64::from(MOST_WORKERS)), p)
+            .value()
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or(defaults.workers),
+    }
 }
 
 fn spec_at(data: PathBuf) -> ServerSpec {

@@ -6,29 +6,15 @@ use crate::domain::spec::Salvage;
 use crate::domain::time::Span;
 use std::net::IpAddr;
 
-const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-
 /// A token of HTTP (RFC 9110 section 5.6.2): the name of a header, or a scheme.
 pub(super) fn is_token(text: &str) -> bool {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(fits)
 }
 
-/// `250ms`, `75s`, `5m`, `48h`, `7d`: the whole text or an error (A17: a unit is never guessed).
+/// `250ms`, `75s`, `5m`, `48h`, `7d`.
 pub(super) fn span(text: &str) -> Result<Span, String> {
-    let wrong = || {
-        format!("{text:?} is not a duration; write a whole number and one of ms, s, m, h, d, such as \"75s\" or \"5m\"")
-    };
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let (_, length) = UNITS.iter().find(|(word, _)| *word == unit).ok_or_else(wrong)?;
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    // Ten thousand years: beyond it sums with moments would lose their meaning.
-    number
-        .checked_mul(*length)
-        .filter(|ms| *ms <= 10_000 * 366 * 86_400_000)
-        .map(Span)
-        .ok_or_else(|| format!("{text:?} is longer than any provider's window"))
+    Span::parse(text)
 }
 
 /// `00:00` to `23:59`.

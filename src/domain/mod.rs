@@ -11,6 +11,7 @@ pub mod limit;
 pub mod oauth;
 pub mod outcome;
 pub mod page;
+pub mod polling;
 pub mod quota;
 pub mod reply;
 pub mod scan;

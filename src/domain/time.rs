@@ -40,8 +40,29 @@ impl Span {
     }
 }
 
+const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+
 /// Reads as people write it: `45 s`, `6 min`, `3 h 12 min`, `2 d 4 h`.
 impl Span {
+    /// `250ms`, `75s`, `5m`, `48h`, `7d`: the whole text or an error (A17: a unit is never guessed).
+    pub fn parse(text: &str) -> Result<Span, String> {
+        let wrong = || {
+            format!(
+                "{text:?} is not a duration; write a whole number and one of ms, s, m, h, d, such as \"75s\" or \"5m\""
+            )
+        };
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let (_, length) = UNITS.iter().find(|(word, _)| *word == unit).ok_or_else(wrong)?;
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        // Ten thousand years: beyond it sums with moments would lose their meaning.
+        number
+            .checked_mul(*length)
+            .filter(|ms| *ms <= 10_000 * 366 * 86_400_000)
+            .map(Span)
+            .ok_or_else(|| format!("{text:?} is longer than any provider's window"))
+    }
+
     /// As somebody chose it, to the millisecond below an hour: `7.5 s`, `75 s`, `5 min`.
     pub fn exact(self) -> String {
         match self.0 {

@@ -4,7 +4,7 @@
 use super::core::Conn;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
-use super::{Parts, fetch, webhooks};
+use super::{Parts, controls, fetch, webhooks};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey};
@@ -34,7 +34,7 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String
         let sharing = budgets.get(&credential).ok_or_else(|| format!("connection {} has no budget", spec.key))?;
         let (hooks, begun) = webhooks::hooks(&parts.store, spec).map_err(|e| e.to_string())?;
         firsts.extend(begun);
-        let conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing))? };
+        let conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing), now)? };
         let grace = conn.completion_grace();
         for target in conn.targets.now().iter() {
             target.look(grace, now);
@@ -47,7 +47,7 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String
     Ok((conns, firsts))
 }
 
-fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>) -> Result<Conn, String> {
+fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>, now: &Now) -> Result<Conn, String> {
     let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
     let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
     Ok(Conn {
@@ -57,7 +57,7 @@ fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>) -> Re
         installation: parts.opening.installation,
         quota: Reader::compile(&spec.quotas).map_err(|e| e.join("; "))?,
         sharing,
-        overrides: RwLock::new(state.overrides.clone()),
+        overrides: RwLock::new(controls::in_force(&state, now)),
         state: tokio::sync::Mutex::new(state),
         wake: tokio::sync::Notify::new(),
         webhooks: Vec::new(),

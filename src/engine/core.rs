@@ -1,5 +1,6 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
+use super::polling::Polling;
 use super::sharing::Sharing;
 use super::targets::{Target, Targets};
 use super::turns::Turns;
@@ -37,8 +38,11 @@ pub struct Core {
     pub store: Store,
     pub clock: Arc<dyn Clock>,
     pub door: Arc<dyn Door>,
+    pub polling: Polling,
     pub connections: BTreeMap<ConnectionKey, Arc<Conn>>,
     turns: BTreeMap<CredentialId, Turns>,
+    /// Rung when an override was set or cleared.
+    pub overridden: Notify,
     /// One renewal at a time for each credential that renews itself.
     pub renewals: BTreeMap<CredentialId, tokio::sync::Mutex<()>>,
     pub started: Stamp,
@@ -81,6 +85,7 @@ pub struct Seams {
     pub store: Store,
     pub clock: Arc<dyn Clock>,
     pub door: Arc<dyn Door>,
+    pub polling: Polling,
 }
 
 impl Core {
@@ -97,6 +102,8 @@ impl Core {
             store: seams.store,
             clock: seams.clock,
             door: seams.door,
+            polling: seams.polling,
+            overridden: Notify::new(),
             started: now.stamp(),
             notes,
             stop: CancellationToken::new(),
@@ -144,6 +151,21 @@ impl Core {
     /// The line of those who wait for a credential's budget; `None` for a credential of no connection.
     pub fn turns(&self, credential: CredentialId) -> Option<&Turns> {
         self.turns.get(&credential)
+    }
+
+    /// Something changed that everybody who waits for this connection should look at.
+    pub fn wake(&self, conn: &Conn) {
+        conn.wake.notify_one();
+        if let Some(turns) = self.turns.get(&conn.credential) {
+            turns.ring();
+        }
+    }
+
+    /// Whether `caller` may ask for this connection: nobody while it is switched off; what Larder asks by itself not while polling is off
+    /// for the whole process (F11).
+    pub fn may_ask(&self, conn: &Conn, state: &ConnectionState, caller: Caller) -> bool {
+        let by_itself = matches!(caller, Caller::Poller | Caller::Trigger);
+        conn.enabled(state) && (self.polling.is_on() || !by_itself)
     }
 
     /// Events leave only here, with what `commit` returned (they are durable).

@@ -3,11 +3,13 @@
 //! * [`core`] what everybody shares, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
+//! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`restored`] the first start from a backup
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
 mod build;
+pub mod controls;
 pub mod core;
 pub mod fetch;
 pub mod findings;
@@ -16,6 +18,7 @@ pub mod items;
 pub mod jobs;
 pub mod operate;
 pub mod poller;
+pub mod polling;
 pub mod present;
 pub mod restored;
 pub mod sharing;
@@ -31,11 +34,13 @@ use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::outcome::Outcome;
+use crate::domain::polling::PollingSpec;
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
 use crate::store::{Commit, Opening, Store, Write};
 use crate::upstream::Door;
 use core::{Core, Seams};
+use polling::Polling;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -49,6 +54,7 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub door: Arc<dyn Door>,
     pub connections: Vec<ConnectionSpec>,
+    pub polling: PollingSpec,
     /// Computed by `app` from the installation key and each secret: the budget boundary.
     pub credentials: BTreeMap<ConnectionKey, CredentialId>,
     /// What was noticed at start, for people.
@@ -79,6 +85,7 @@ impl Running {
                 core.spawn(webhooks::run(core.clone(), conn.clone(), hook.clone()));
             }
         }
+        core.spawn(controls::watch(core.clone()));
         core.spawn(watch(core.clone()));
         core.begun.cancel();
         Ok(())
@@ -122,7 +129,8 @@ pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> 
     let now = parts.clock.now();
     let (conns, firsts) = build::build(&parts, &now)?;
     let notes = [notes(&parts.opening, &now), parts.notes].concat();
-    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door };
+    let polling = Polling::new(parts.polling, parts.store.polling().map_err(|e| e.to_string())?.unwrap_or_default());
+    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door, polling };
     let core = Arc::new(Core::new(seams, conns, notes));
     let running = Running { core: core.clone(), firsts, copied: parts.opening.copied };
     Ok((appliance::Appliance::new(core), running))

@@ -7,7 +7,6 @@ use super::targets::Target;
 use super::view::*;
 use super::words::{self, Telling};
 use super::{jobs, present};
-use crate::domain::connection::{ConnectionState, Switch};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::*;
 use crate::domain::job::{Job, JobState};
@@ -168,40 +167,6 @@ impl Appliance {
             target.key.target,
             some.join(", ")
         )))
-    }
-
-    /// The operator's switch (F11); `None` clears it, the file's value is in force again.
-    pub async fn set_enabled(&self, key: &ConnectionKey, on: Option<bool>, by: &str) -> Result<ConnectionView, Denied> {
-        let conn = self.conn(key)?;
-        self.core.begun.cancelled().await;
-        let now = self.now();
-        let mut state = conn.state.lock().await;
-        let enabled = on.map(|on| Switch { on, by: by.to_owned(), at: now.stamp() });
-        let next = ConnectionState { enabled, ..state.clone() };
-        let what = match on {
-            Some(true) => "resumed",
-            Some(false) => "paused",
-            None => "left to the configuration",
-        };
-        let message = format!("{} {what} by {by}", key.connection);
-        let event = NewEvent {
-            kind: EventKind::ControlChanged,
-            at: now.stamp(),
-            connection: Some(key.clone()),
-            target: None,
-            message,
-        };
-        let commit = Commit {
-            writes: vec![Write::Connection(key.clone(), next.clone())],
-            events: vec![event],
-            ..Commit::default()
-        };
-        let events = self.core.store.commit(commit).await?;
-        *state = next;
-        drop(state);
-        self.core.publish(events);
-        conn.wake.notify_one();
-        self.connection(key)
     }
 
     /// Copies the file while it is in use; the copy is verified before it gets its name. Returns a sentence.

@@ -61,7 +61,7 @@ async fn next_step(core: &Core, conn: &Conn) -> Step {
     let held = conn.held_until(&core.store.holds(conn.credential), &now);
     let grace = conn.completion_grace();
     let polled = conn.targets.now().iter().fold(false, |any, target| target.look(grace, &now) || any);
-    decide(conn.enabled(&state) && polled && conn.has_polls(), &state, held, &now)
+    decide(core.may_ask(conn, &state, Caller::Poller) && polled && conn.has_polls(), &state, held, &now)
 }
 
 fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &Now) -> Step {
@@ -229,7 +229,7 @@ async fn wait(core: &Core, conn: &Conn, ear: &mut Ear, at: Steady) -> bool {
         }
     };
     rest(core, conn, sooner).await;
-    !core.stop.is_cancelled() && conn.enabled(&*conn.state.lock().await)
+    !core.stop.is_cancelled() && core.may_ask(conn, &*conn.state.lock().await, Caller::Poller)
 }
 
 async fn pause(core: &Core, why: &str) {

@@ -1,5 +1,6 @@
 //! From durable records and `now` to the read models of `view`. Pure but for reading the store's snapshots.
 
+use super::controls;
 use super::core::{Conn, Core};
 use super::findings::MOST_OPEN;
 use super::holding;
@@ -16,7 +17,7 @@ use crate::domain::page::Scan;
 use crate::domain::spec::Retry;
 use crate::domain::state::State;
 use crate::domain::target::{Phase, TargetState};
-use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
+use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
 use crate::rules::budget::{Refusal, Usage};
 use crate::rules::freshness::{self, Facts};
 use crate::rules::plan;
@@ -37,6 +38,8 @@ pub struct Snapshot {
     pace: Span,
     /// Why nothing that comes in can be written, if so.
     store: Option<String>,
+    /// Polling is off for the whole process; who switched it off and when, if that was an operator.
+    all_off: Option<Option<(String, Wall)>>,
 }
 
 impl Snapshot {
@@ -55,6 +58,7 @@ impl Snapshot {
             holds,
             usage: core.store.usage(conn.credential, &now, &endpoints),
             exhausted_until: exhausted_until(core, conn, &state, planned, &now),
+            all_off: core.polling.off(&core.store)?,
             store: core.store.health().err().map(|e| e.to_string()),
             state,
             planned,
@@ -77,7 +81,7 @@ impl Snapshot {
         let spec = target.map(|(t, _)| &t.spec);
         Facts {
             clock_untrusted: self.now.trust == ClockTrust::Untrusted,
-            enabled: conn.enabled(&self.state),
+            enabled: self.is_polled(conn),
             hold: self.hold().map(|h| h.reason),
             endpoint_held: target.is_some_and(|(t, _)| self.hold_of(t).is_some()),
             exhausted: self.exhausted_until.is_some(),
@@ -89,6 +93,11 @@ impl Snapshot {
             fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(self.planned.0.saturating_mul(2))),
             expires_after: spec.and_then(|s| s.expires_after),
         }
+    }
+
+    /// Whether Larder asks by itself.
+    fn is_polled(&self, conn: &Conn) -> bool {
+        conn.enabled(&self.state) && self.all_off.is_none()
     }
 
     fn at(&self, stamp: Stamp) -> When {
@@ -154,6 +163,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
             last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
             next_poll_at: next_poll(conn, &snapshot).map(|s| snapshot.steady(s)),
         },
+        controls: controls::view(conn, &snapshot.state, &snapshot.now),
         forecast: ForecastView { requests_per_day: plan.requests_per_day, ceiling_targets: plan.ceiling_targets },
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
         findings: core.store.open_findings(&conn.spec.key, MOST_OPEN)?.into_iter().map(FindingView::from).collect(),
@@ -177,7 +187,7 @@ fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {
 
 /// When the poller will ask next, as far as is known now.
 fn next_poll(conn: &Conn, s: &Snapshot) -> Option<Steady> {
-    if !conn.enabled(&s.state) || !conn.has_polls() {
+    if !s.is_polled(conn) || !conn.has_polls() {
         return None;
     }
     let mut at = s.now.steady.max(s.state.next_poll_at.map(|due| due.steady).unwrap_or_default());
@@ -207,6 +217,7 @@ fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State, target: Option<&T
         },
         next_free: s.exhausted_until.filter(|at| *at != Steady::MAX),
         disabled_by: switch.map(|e| (e.by.clone(), e.at.wall)),
+        all_off: s.all_off.clone().filter(|_| conn.enabled(&s.state)),
         trouble: None,
         store: s.store.as_deref(),
     }

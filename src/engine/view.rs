@@ -2,6 +2,7 @@
 //! every surface renders from the same record, so that no two of them can differ in age (A28).
 //! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
 
+mod controls;
 mod spend;
 mod times;
 mod webhooks;
@@ -10,6 +11,7 @@ use crate::domain::finding::Finding;
 use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::item::FieldValue;
 use crate::domain::state::State;
+pub use controls::*;
 use serde::{Serialize, Serializer};
 pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
 use std::collections::BTreeMap;
@@ -34,6 +36,7 @@ pub struct ConnectionView {
     pub breaker: &'static str,
     pub budget: Vec<BudgetView>,
     pub poll: PollView,
+    pub controls: ControlsView,
     pub forecast: ForecastView,
     /// Age of the oldest last good answer among the active targets; `None` if one was never answered.
     pub oldest_age_seconds: Option<u64>,

@@ -242,6 +242,8 @@ pub struct Standing<'a> {
     pub breaker_until: Option<Steady>,
     pub next_free: Option<Steady>,
     pub disabled_by: Option<(String, Wall)>,
+    /// The connection is on, and polling is off for the whole process: by whom, where it was an operator.
+    pub all_off: Option<Option<(String, Wall)>>,
     /// Of the target that speaks for the connection: its last attempt was not good.
     pub trouble: Option<(&'a TargetName, &'a Trouble)>,
     /// Why nothing that comes in can be written, if so.
@@ -274,6 +276,15 @@ fn state_sentence(s: &Standing, now: &Now) -> String {
              until then ages from before the restart may be greater than shown. The limits are kept under either clock.",
             clock_time(now.wall(), Wall(i64::MIN))
         ),
+        State::Disabled if s.all_off.is_some() => match s.all_off.iter().flatten().next() {
+            Some((by, at)) => format!(
+                "Polling of the whole appliance was switched off by {by} at {}; only what people ask for is requested.",
+                clock_time(*at, now.wall())
+            ),
+            None => "Polling of the whole appliance is switched off in the configuration; only what people ask for is \
+                     requested."
+                .to_owned(),
+        },
         State::Disabled => match &s.disabled_by {
             Some((by, at)) => {
                 format!("Paused by {by} at {}; nothing is requested.", clock_time(*at, now.wall()))

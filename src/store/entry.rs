@@ -13,6 +13,7 @@ use crate::domain::event::Event;
 use crate::domain::finding::Finding;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
 use crate::domain::target::{Life, PutTarget, TargetState};
@@ -39,6 +40,7 @@ pub(super) enum Entry {
     Scan(ScanState),
     Webhook(WebhookState),
     DeadLetter(DeadLetter),
+    Polling(PollingState),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -47,6 +49,7 @@ impl Entry {
     pub fn read(table: Table, key: &[u8], value: &[u8]) -> Result<Entry, Damaged> {
         Ok(match table {
             Table::Meta if key == meta::MARK || key == meta::COPIED => Entry::Mark(records::mark_of(value)?),
+            Table::Meta if key == meta::POLLING => Entry::Polling(records::polling_of(value)?),
             Table::Meta => Entry::Plain,
             Table::State => match tables::state_row(key) {
                 Some(StateRow::Connection) => Entry::Connection(records::connection_of(value)?),

@@ -61,6 +61,7 @@ use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::limit::Limit;
+use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
 use crate::domain::target::{Life, PutTarget, TargetState};
@@ -144,6 +145,7 @@ pub enum Write {
     History(TargetKey, HistoryEntry),
     Job(Job),
     Mark(ClockMark),
+    Polling(PollingState),
     Token(TokenRecord),
     Scan(TargetKey, ScanState),
     /// The targets that a scan feeds: those that its generations named.

@@ -13,6 +13,7 @@ use crate::domain::event::Event;
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::polling::PollingState;
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::{Span, Stamp, Steady};
 use redb::{ReadTransaction, ReadableTableMetadata};
@@ -144,6 +145,10 @@ impl<'a> Snapshot<'a> {
 
     pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
         self.get(Table::State, &tables::connection_state(key), records::connection_of)
+    }
+
+    pub fn polling(&self) -> Result<Option<PollingState>, StoreError> {
+        self.get(Table::Meta, tables::meta::POLLING, records::polling_of)
     }
 
     pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {

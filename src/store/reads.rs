@@ -7,6 +7,7 @@ use crate::domain::event::Event;
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::polling::PollingState;
 use crate::domain::spend::{Hour, Spend, SpendLine};
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::Stamp;
@@ -16,6 +17,11 @@ use std::ops::Range;
 impl Store {
     pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
         self.core().read(|s| s.connection(key))
+    }
+
+    /// What operators set of the whole process's polling.
+    pub fn polling(&self) -> Result<Option<PollingState>, StoreError> {
+        self.core().read(|s| s.polling())
     }
 
     pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {

@@ -80,6 +80,9 @@ impl Newest {
             Entry::Life(life) => self.see_all([life.since, life.activated_at]),
             Entry::PutTarget(put) => self.see(put.at),
             Entry::Charge(c) => self.charge(c),
+            Entry::Polling(p) => {
+                self.see_all([p.enabled.as_ref().map(|s| s.at), p.workers.as_ref().map(|w| w.at)]);
+            }
             Entry::Hold(hold) => self.see_all([Some(hold.since), hold.ramp.map(|r| r.since)]),
             Entry::Item(item) => {
                 self.see_all([Some(item.first_seen), Some(item.changed), item.removed.map(|r| r.at)]);
@@ -183,7 +186,7 @@ impl Contents {
             Entry::Finding(_) => self.findings += 1,
             Entry::Sum => self.sums += 1,
             Entry::Life(_) | Entry::PutTarget(_) => (),
-            Entry::Mark(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
+            Entry::Mark(_) | Entry::Polling(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
             Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Plain => (),
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! | table         | key                                                   | value            | rows                          | written with                        |
 //! |---------------|-------------------------------------------------------|------------------|-------------------------------|-------------------------------------|
-//! | `meta`        | a word: `format` `installation` `mark` `written_by` `summed` `copied` | see [`meta`] | 5, in a backup 6   | open, `Write::Mark`, `backup`       |
+//! | `meta`        | a word: `format` `installation` `mark` `written_by` `summed` `polling` `copied` | see [`meta`] | 5 to 7 | open, `Write::Mark`, `Write::Polling`, `backup` |
 //! | `state`       | organization, connection, `c`                         | connection state | connections                   | `Write::Connection`                 |
 //! |               | organization, connection, `t`, target                 | target state     | targets                       | `Write::Target`                     |
 //! |               | organization, connection, `l`, target                 | life of a target | targets that left their first phase | `Write::Life`                |
@@ -113,6 +113,8 @@ pub(super) mod meta {
     pub const COPIED: &[u8] = b"copied";
     /// Up to which charge, and from which hour on, spending is summed: two numbers. See `sums`.
     pub const SUMMED: &[u8] = b"summed";
+    /// What operators set of the whole process's polling, a record; absent before the first time.
+    pub const POLLING: &[u8] = b"polling";
     /// Which larder and which redb wrote last, text.
     pub const WRITTEN_BY: &[u8] = b"written_by";
 }

@@ -85,6 +85,7 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::Scan(key, state) => (Table::Scans, tables::scan_state(key), records::scan(state)),
         Write::Members(key, names) => (Table::Scans, tables::scan_members(key), records::names(names)),
         Write::Generation(generation, row) => return scans::push(generation, row, rows),
+        Write::Polling(state) => (Table::Meta, tables::meta::POLLING.to_vec(), records::polling(state)),
         Write::Token(token) => (Table::Tokens, tables::number(token.id).to_vec(), records::token(token)),
         Write::Webhook(key, state) => (Table::Webhooks, tables::webhook(key), records::webhook(key, state)),
         Write::DeadLetter(key, letter) => {

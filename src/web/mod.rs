@@ -142,6 +142,7 @@ pub fn router(state: WebState) -> Router {
     let form_guard = from_fn_with_state(state.clone(), access::forms::guard_form);
     let forms = Router::new()
         .route("/c/{connection}/polling", post(pages::actions::polling).route_layer(form_guard.clone()))
+        .route("/c/{connection}/controls", post(pages::actions::controls).route_layer(form_guard.clone()))
         .route("/c/{connection}/commands/{command}", post(pages::actions::command).route_layer(form_guard.clone()))
         .route("/c/{connection}/webhooks/{webhook}/test", post(pages::webhooks::test).route_layer(form_guard.clone()))
         .route(
@@ -152,6 +153,7 @@ pub fn router(state: WebState) -> Router {
     let guarded = Router::new()
         .route("/", get(pages::overview::page))
         .route("/c/{connection}", get(pages::connection::page))
+        .route("/c/{connection}/controls", get(pages::controls::page))
         .route("/c/{connection}/t/{target}", get(pages::target::page))
         .route("/spend", get(pages::spend::page))
         .route("/livez", get(health::livez))

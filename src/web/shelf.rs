@@ -8,6 +8,8 @@ use crate::domain::outcome::Outcome;
 use crate::domain::spend::SpendAsk;
 use crate::domain::time::Now;
 use crate::engine::appliance::{Appliance, Health, TokenInfo};
+use crate::engine::controls::Controls;
+use crate::engine::polling::PollingControls;
 use crate::engine::view::*;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -52,10 +54,12 @@ pub trait Shelf: Send + Sync + 'static {
         idempotency_key: Option<String>,
         by: &'a str,
     ) -> Slow<'a, JobView>;
-    fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView>;
     fn webhooks<'a>(&'a self, key: &'a ConnectionKey) -> Slow<'a, Vec<WebhookView>>;
     fn redeliver<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, u64>;
     fn test_webhook<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, WebhookTestView>;
+    fn change<'a>(&'a self, key: &'a ConnectionKey, wanted: Controls, by: &'a str) -> Slow<'a, ConnectionView>;
+    fn polling(&self) -> Slow<'_, PollingView>;
+    fn change_polling<'a>(&'a self, wanted: PollingControls, by: &'a str) -> Slow<'a, PollingView>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
     fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String>;
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
@@ -137,8 +141,14 @@ impl Shelf for Appliance {
     ) -> Slow<'a, JobView> {
         Box::pin(Appliance::command(self, key, name, parameters, idempotency_key, by))
     }
-    fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView> {
-        Box::pin(Appliance::set_enabled(self, key, on, by))
+    fn change<'a>(&'a self, key: &'a ConnectionKey, wanted: Controls, by: &'a str) -> Slow<'a, ConnectionView> {
+        Box::pin(Appliance::change(self, key, wanted, by))
+    }
+    fn polling(&self) -> Slow<'_, PollingView> {
+        Box::pin(async { Ok(Appliance::polling(self).await) })
+    }
+    fn change_polling<'a>(&'a self, wanted: PollingControls, by: &'a str) -> Slow<'a, PollingView> {
+        Box::pin(Appliance::change_polling(self, wanted, by))
     }
     fn webhooks<'a>(&'a self, key: &'a ConnectionKey) -> Slow<'a, Vec<WebhookView>> {
         Box::pin(Appliance::webhooks(self, key))

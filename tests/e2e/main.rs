@@ -5,6 +5,7 @@
 mod access;
 mod cli;
 mod command;
+mod controls;
 mod credential;
 mod events;
 mod failures;

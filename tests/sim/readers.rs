@@ -8,6 +8,7 @@ use larder::domain::ids::{EventId, JobId, TargetKey};
 use larder::domain::spec::ConnectionSpec;
 use larder::domain::state::State;
 use larder::engine::appliance::Appliance;
+use larder::engine::controls::Controls;
 use larder::engine::view::{FieldShown, TargetView};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -137,7 +138,7 @@ impl Operators {
                 let (connection, on) = (spec.key.connection.to_string(), wanted.unwrap_or(spec.poll.enabled));
                 provider.note(What::SwitchAsked { connection: connection.clone(), on });
                 errands.spawn(async move {
-                    if appliance.set_enabled(&spec.key, wanted, "operator").await.is_ok() {
+                    if appliance.change(&spec.key, Controls::enabled(wanted), "operator").await.is_ok() {
                         provider.note(What::Switched { connection, on });
                     }
                 });

@@ -132,6 +132,7 @@ impl<'s> World<'s> {
             clock,
             door: Arc::new(door),
             connections: self.scenario.connections.clone(),
+            polling: Default::default(),
             credentials: self.scenario.credentials.clone(),
             notes: Vec::new(),
         };

@@ -269,12 +269,12 @@ async fn ask(
 ) -> Result<exchange::Exchanged, Stopped> {
     let asking = Asking { caller, target: Some(target.key.target.clone()), endpoint, cost: target.cost() };
     // Not under the lock of the state, which readers take, and not for a connection that is switched off.
-    if !conn.enabled(&*conn.state.lock().await) {
+    if !core.may_ask(conn, &*conn.state.lock().await, caller) {
         return Err(Stopped::Paused);
     }
     token::ensure(core, conn, caller).await?;
     let mut state = conn.state.lock().await;
-    if !conn.enabled(&state) {
+    if !core.may_ask(conn, &state, caller) {
         return Err(Stopped::Paused);
     }
     let begun = round.as_deref().map(|r| Round { began: r.began.or(Some(core.clock.now().stamp())), ..*r });

@@ -1,11 +1,13 @@
-//! Records of jobs, events, tokens and the clock mark.
+//! Records of jobs, events, tokens, the clock mark and the process's polling.
 
 use super::codes::Coded;
 use super::{MOST, READ, V1, bounded, down, key_of, unknown_version, up, v1};
 use crate::clock::ClockMark;
+use crate::domain::connection::Switch;
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::{ChargeId, EventId, JobId, Organization, TargetName};
 use crate::domain::job::{Job, JobRefresh, JobState};
+use crate::domain::polling::{PollingState, WorkersOverride};
 use crate::domain::time::{Steady, Wall};
 use crate::store::TokenRecord;
 use crate::store::codec::{self, Damaged};
@@ -48,6 +50,25 @@ pub(in crate::store) fn job_of(id: u64, bytes: &[u8]) -> Result<Job, Damaged> {
         charge: j.charge.map(ChargeId),
         message: j.message,
         refresh: j.refresh.map(|r| JobRefresh { target: TargetName(r.target), result: r.result }),
+    })
+}
+
+pub(in crate::store) fn polling(p: &PollingState) -> Result<Vec<u8>, Damaged> {
+    let record = v1::Polling {
+        enabled: p.enabled.as_ref().map(|s| v1::Switch { on: s.on, by: s.by.clone(), at: down(s.at) }),
+        workers: p.workers.as_ref().map(|w| v1::Workers { workers: w.workers, by: w.by.clone(), at: down(w.at) }),
+    };
+    codec::encode(V1, &record, MOST)
+}
+
+pub(in crate::store) fn polling_of(bytes: &[u8]) -> Result<PollingState, Damaged> {
+    let p: v1::Polling = match codec::split(bytes)? {
+        (V1, payload) => codec::decode::<_, READ>(payload)?,
+        (other, _) => return unknown_version(other),
+    };
+    Ok(PollingState {
+        enabled: p.enabled.map(|s| Switch { on: s.on, by: s.by, at: up(s.at) }),
+        workers: p.workers.map(|w| WorkersOverride { workers: w.workers, by: w.by, at: up(w.at) }),
     })
 }
 

@@ -28,7 +28,7 @@ pub(super) use codes::{caller, caller_of, outcome, outcome_of};
 pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use learned::{learned, learned_of};
 pub(super) use life::{life, life_of, put_target, put_target_of};
-pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, token, token_of};
+pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, polling, polling_of, token, token_of};
 pub(super) use scan::{names, names_of, row, row_of, scan, scan_of, seen, seen_of};
 pub(super) use sealed::{sealed, sealed_of};
 pub(super) use shelf::{history, history_of, item, item_of};

@@ -13,6 +13,7 @@ use crate::domain::item::*;
 use crate::domain::job::{Job, JobRefresh, JobState};
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
+use crate::domain::polling::{PollingState, WorkersOverride};
 use crate::domain::quota::{Foreign, Learned, LimitKey};
 use crate::domain::spec::Interval;
 use crate::domain::spend::Spend;
@@ -257,6 +258,13 @@ fn a_sum() -> Sum {
     Sum { spend: Spend { requests: 300, units: 620 }, first: ChargeId(70_000) }
 }
 
+fn a_polling() -> PollingState {
+    PollingState {
+        enabled: Some(Switch { on: false, by: "ann".into(), at: at(2) }),
+        workers: Some(WorkersOverride { workers: 3, by: "ben".into(), at: at(4) }),
+    }
+}
+
 fn a_mark() -> ClockMark {
     ClockMark {
         steady: Steady(10),
@@ -290,6 +298,7 @@ fn golden_bytes() {
         ("sum", sum(&a_sum())),
         ("webhook", webhook(&a_webhook().0, &a_webhook().1)),
         ("dead_letter", dead_letter(&a_letter())),
+        ("polling", polling(&a_polling())),
     ];
     let written: Vec<_> = samples.into_iter().map(|(name, bytes)| format!("{name} {}", hex(&bytes.unwrap()))).collect();
     let first: Vec<_> = include_str!("golden_v1.txt").lines().filter(|l| !is_old(l)).collect();
@@ -353,6 +362,7 @@ fn golden_bytes_are_read_back() {
     assert_eq!(token_of(1, &token(&a_token()).unwrap()), Ok(a_token()));
     assert_eq!(mark_of(&mark(&a_mark()).unwrap()), Ok(a_mark()));
     assert_eq!(sealed_of(&sealed(&a_sealed()).unwrap()), Ok(a_sealed()));
+    assert_eq!(polling_of(&polling(&a_polling()).unwrap()), Ok(a_polling()));
     assert_eq!(finding_of(3, &finding(&a_finding()).unwrap()), Ok(a_finding()));
     assert_eq!(learned_of(&learned(&a_lesson()).unwrap()), Ok(a_lesson()));
     assert_eq!(sum_of(&sum(&a_sum()).unwrap()), Ok(a_sum()));
@@ -679,9 +689,9 @@ proptest! {
 
     /// Real records with a byte changed or cut off: the harder case.
     #[test]
-    fn mutated_records_are_survived(which in 0usize..15, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn mutated_records_are_survived(which in 0usize..16, place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let samples = [charge(&a_charge()), hold(&a_hold()), connection(&a_connection()), target(&a_target()), item(&an_item()),
-            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson()), sealed(&a_sealed()), sum(&a_sum()), life(&a_life())];
+            history(&an_entry()), job(&a_job()), event(&an_event()), token(&a_token()), mark(&a_mark()), finding(&a_finding()), learned(&a_lesson()), sealed(&a_sealed()), sum(&a_sum()), life(&a_life()), polling(&a_polling())];
         let mut bytes = samples[which].clone().unwrap();
         let place = place.index(bytes.len());
         if cut { bytes.truncate(place) } else { bytes[place] = byte }
@@ -700,5 +710,5 @@ fn read_as_everything(bytes: &[u8]) {
         item_of(String::new(), bytes),
     );
     let _ = (history_of(1, bytes), job_of(1, bytes), event_of(1, bytes), token_of(1, bytes), mark_of(bytes));
-    let _ = (finding_of(1, bytes), learned_of(bytes), sealed_of(bytes), sum_of(bytes));
+    let _ = (finding_of(1, bytes), learned_of(bytes), sealed_of(bytes), sum_of(bytes), polling_of(bytes));
 }

@@ -248,6 +248,19 @@ pub(super) struct Sum {
 }
 
 #[derive(Encode, Decode)]
+pub(super) struct Polling {
+    pub enabled: Option<Switch>,
+    pub workers: Option<Workers>,
+}
+
+#[derive(Encode, Decode)]
+pub(super) struct Workers {
+    pub workers: u32,
+    pub by: String,
+    pub at: Stamp,
+}
+
+#[derive(Encode, Decode)]
 pub(super) struct Mark {
     pub steady: u64,
     pub wall: i64,

@@ -1,7 +1,8 @@
 //! Connections, their ledger, their commands and jobs, as JSON.
 
-use super::{Ask, Paging, json, json_with, object};
+use super::{Ask, Paging, json, json_with, object, sentence};
 use crate::domain::ids::{JobId, Organization};
+use crate::engine::controls::Controls;
 use crate::engine::view::JobView;
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
@@ -25,7 +26,8 @@ pub async fn one(State(web): State<WebState>, Path(name): Path<String>, ask: Ask
     Ok(json(web.shelf().connection(&ask.connection(name))?))
 }
 
-/// `PATCH`: `{"enabled": true | false | null}`; null clears the operator's switch, and the file's value is in force again.
+/// `PATCH`: any of `enabled`, `interval` with `interval_for`, `inactivity_ttl`, `completion_grace`; null clears what an operator set, and
+/// what the file says is in force again.
 pub async fn change(
     State(web): State<WebState>,
     Path(name): Path<String>,
@@ -33,17 +35,9 @@ pub async fn change(
     body: Bytes,
 ) -> Result<Response, Problem> {
     ask.may_change()?;
-    let body = object(&ask.headers, &body)?;
-    if let Some(unknown) = body.keys().find(|k| *k != "enabled") {
-        return Err(Problem::new(Kind::Invalid, format!("{unknown:?} cannot be changed here. Known: \"enabled\".")));
-    }
-    let on = match body.get("enabled") {
-        Some(Value::Bool(on)) => Some(*on),
-        Some(Value::Null) => None,
-        _ => return Err(Problem::new(Kind::Invalid, "\"enabled\" is true, false, or null to clear the switch.")),
-    };
-    let view = web.shelf().set_enabled(&ask.connection(name), on, ask.viewer.by()).await?;
-    Ok(json(view))
+    let wanted =
+        Controls::read(&object(&ask.headers, &body)?).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
+    Ok(json(web.shelf().change(&ask.connection(name), wanted, ask.viewer.by()).await?))
 }
 
 pub async fn ledger(

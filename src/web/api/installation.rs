@@ -1,8 +1,9 @@
 //! What concerns the whole installation: tokens and backups. Only for an admin, or over the unix socket.
 
-use super::{Ask, json, json_with, object};
+use super::{Ask, json, json_with, object, sentence};
 use crate::domain::ids::Organization;
 use crate::engine::appliance::TokenInfo;
+use crate::engine::polling::PollingControls;
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
 use axum::body::Bytes;
@@ -40,6 +41,19 @@ pub async fn revoke_token(State(web): State<WebState>, Path(id): Path<u64>, ask:
     ask.may_administer()?;
     web.shelf().revoke_token(id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The polling of the whole process, as configured and as set.
+pub async fn polling(State(web): State<WebState>, _: Ask) -> Result<Response, Problem> {
+    Ok(json(web.shelf().polling().await?))
+}
+
+/// `PATCH`: `enabled` and `workers`; null clears.
+pub async fn change_polling(State(web): State<WebState>, ask: Ask, body: Bytes) -> Result<Response, Problem> {
+    ask.may_administer()?;
+    let wanted = PollingControls::read(&object(&ask.headers, &body)?);
+    let wanted = wanted.map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
+    Ok(json(web.shelf().change_polling(wanted, ask.viewer.by()).await?))
 }
 
 /// `{destination}`, an absolute path on the appliance's machine -> `{"message": sentence}`.

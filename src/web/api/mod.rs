@@ -44,6 +44,7 @@ pub fn router() -> Router<WebState> {
         .route("/connections/{connection}/webhooks/{webhook}/redeliver", post(webhooks::redeliver))
         .route("/connections/{connection}/webhooks/{webhook}/test", post(webhooks::test))
         .route("/jobs/{job}", get(connections::job))
+        .route("/polling", get(installation::polling).patch(installation::change_polling))
         .route("/findings", get(findings::list))
         .route("/spend", get(spend::list))
         .route("/tokens", get(installation::tokens).post(installation::create_token))
@@ -161,6 +162,13 @@ impl<Q> Ask<Q> {
             "This needs a token with the role admin, or the unix socket beside the data file.",
         ))
     }
+}
+
+/// A reason as a sentence of its own.
+pub fn sentence(why: &str) -> String {
+    let mut letters = why.chars();
+    let first = letters.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }
 
 /// JSON that no cache may use without asking.

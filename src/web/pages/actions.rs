@@ -3,15 +3,18 @@
 
 use super::segment;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
+use crate::engine::controls::Controls;
 use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
+use crate::web::api::sentence;
 use crate::web::errors::{Kind, Problem};
 use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value};
 
 pub(super) type Asked = Query<super::Query>;
 
@@ -30,8 +33,27 @@ pub async fn polling(
         Some("clear") => None,
         _ => return Err(Problem::bad_request("The form does not say whether to pause or to resume.")),
     };
-    web.shelf().set_enabled(&key, on, viewer.by()).await?;
+    web.shelf().change(&key, Controls::enabled(on), viewer.by()).await?;
     Ok(back(&format!("../{}", segment(key.connection.as_str())), &key.organization, ""))
+}
+
+/// The fields of a `PATCH` of the API, of which blank ones keep; or `clear`, which names one that the file decides again.
+pub async fn controls(
+    State(web): State<WebState>,
+    Path(connection): Path<String>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): Asked,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let key = key(&viewer, &query, connection)?;
+    let fields = ["interval", "interval_for", "inactivity_ttl", "completion_grace"];
+    let wanted = match form.get("clear") {
+        Some(cleared) => Map::from_iter([(cleared.to_owned(), Value::Null)]),
+        None => fields.iter().filter_map(|f| Some(((*f).to_owned(), Value::from(form.get(f)?.trim())))).collect(),
+    };
+    let wanted = Controls::read(&wanted).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
+    web.shelf().change(&key, wanted, viewer.by()).await?;
+    Ok(back("controls", &key.organization, ""))
 }
 
 pub async fn command(

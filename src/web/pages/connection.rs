@@ -3,7 +3,7 @@
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::show::{self, Age, Chip, Face, Moment};
 use super::webhooks::{Webhook, webhooks};
-use super::{Action, Frame, Visit, html, segment};
+use super::{Action, Frame, Visit, controls, html, segment};
 use crate::domain::ids::{Caller, ConnectionKey, TargetKey, TargetName};
 use crate::domain::state::State as Word;
 use crate::engine::view::{ChargeView, CommandView, ConnectionView, HoldView, JobView, SpendStrip, TargetView};
@@ -46,6 +46,9 @@ struct Page {
     activity: Vec<Activity>,
     enabled: bool,
     switch: Action,
+    /// What operators set, in short.
+    overrides: Vec<controls::Control>,
+    controls_href: String,
 }
 
 struct Hold {
@@ -166,6 +169,8 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
         webhooks: webhooks(&web, &visit, &face, (&name, &frame.root), web.shelf().webhooks(&key).await?),
         enabled: view.enabled,
+        overrides: controls::overrides(&face, &view),
+        controls_href: format!("{}/controls{}", segment(&name), visit.suffix()),
         switch: visit.action(&web, &frame.root, &format!("c/{}/polling", segment(&name))),
         frame,
     };

@@ -3,6 +3,7 @@
 
 pub mod actions;
 pub mod connection;
+pub mod controls;
 pub mod error;
 pub mod overview;
 pub mod show;

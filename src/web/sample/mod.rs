@@ -12,6 +12,8 @@ use crate::domain::spend::SpendAsk;
 use crate::domain::state::State;
 use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
 use crate::engine::appliance::{Health, TokenInfo};
+use crate::engine::controls::Controls;
+use crate::engine::polling::PollingControls;
 use crate::engine::view::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -289,8 +291,8 @@ impl Shelf for Sample {
             self.job(JobId(7))
         })
     }
-    fn set_enabled<'a>(&'a self, key: &'a ConnectionKey, on: Option<bool>, by: &'a str) -> Slow<'a, ConnectionView> {
-        self.note(format!("{by} sets {key} to {on:?}"));
+    fn change<'a>(&'a self, key: &'a ConnectionKey, wanted: Controls, by: &'a str) -> Slow<'a, ConnectionView> {
+        self.note(format!("{by} changes {key}: {wanted:?}"));
         Box::pin(async move { self.connection(key) })
     }
     fn webhooks<'a>(&'a self, key: &'a ConnectionKey) -> Slow<'a, Vec<WebhookView>> {
@@ -305,6 +307,13 @@ impl Shelf for Sample {
         let sentence = format!("Webhook \"{webhook}\" took the test message.");
         let took_seconds = Seconds::whole(0);
         Box::pin(async move { Ok(WebhookTestView { taken: true, status: Some(204), sentence, took_seconds }) })
+    }
+    fn polling(&self) -> Slow<'_, PollingView> {
+        Box::pin(async { Ok(polling()) })
+    }
+    fn change_polling<'a>(&'a self, wanted: PollingControls, by: &'a str) -> Slow<'a, PollingView> {
+        self.note(format!("{by} changes the polling: {wanted:?}"));
+        Box::pin(async { Ok(polling()) })
     }
     fn backup<'a>(&'a self, destination: &'a std::path::Path) -> Slow<'a, String> {
         Box::pin(async move { Ok(format!("copied to {}", destination.display())) })

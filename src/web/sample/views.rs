@@ -81,6 +81,12 @@ pub fn yard() -> ConnectionView {
             last_poll_at: Some(ago(41)),
             next_poll_at: Some(ago(-34)),
         },
+        controls: ControlsView {
+            enabled: ControlView { configured: true, set: None },
+            interval: ControlView { configured: IntervalView::Every(Seconds::whole(75)), set: None },
+            inactivity_ttl_seconds: ControlView { configured: None, set: None },
+            completion_grace_seconds: ControlView { configured: Some(Seconds::whole(0)), set: None },
+        },
         forecast: ForecastView { requests_per_day: 1152, ceiling_targets: Some(1) },
         oldest_age_seconds: Some(41),
         findings: vec![],
@@ -93,6 +99,18 @@ pub fn yard() -> ConnectionView {
             },
             CommandView { name: "stop-all".to_owned(), parameters: vec![], retry: "idempotent" },
         ],
+    }
+}
+
+/// The whole process, as configured.
+pub fn polling() -> PollingView {
+    PollingView {
+        enabled: true,
+        enabled_configured: true,
+        enabled_set: None,
+        workers: 8,
+        workers_configured: 8,
+        workers_set: None,
     }
 }
 

@@ -133,7 +133,7 @@ async fn a_form_works_without_javascript_and_carries_its_token() {
         site.sample.asked(),
         [
             "owner of default gives run-zone {\"item\": \"5143\", \"seconds\": \"600\"} to default/yard once",
-            "admin of default sets default/yard to Some(false)",
+            "admin of default changes default/yard: Controls { enabled: Set(false), interval: Keep, inactivity_ttl: Keep, completion_grace: Keep }",
             "admin of default refreshes default/yard/controller",
         ]
     );

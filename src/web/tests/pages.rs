@@ -84,7 +84,7 @@ async fn a_stale_target_hedges() {
 #[tokio::test]
 async fn what_others_said_is_text_and_nothing_else() {
     let site = Site::loopback(Sample::locked_out());
-    for path in ["/", "/c/yard", "/c/yard/t/controller", "/spend?by=endpoint"] {
+    for path in ["/", "/c/yard", "/c/yard/controls", "/c/yard/t/controller", "/spend?by=endpoint"] {
         let page = site.page(path).await;
         for tag in ["<script>", "<b>trying", "<i>soon", "<relay>"] {
             assert!(!page.contains(tag), "{path} lets {tag} through");

@@ -43,7 +43,12 @@ impl Config {
     }
 
     pub fn secrets(&self) -> Vec<String> {
-        self.environment.values().cloned().collect()
+        // What begins with LARDER_ is configuration.
+        self.environment
+            .iter()
+            .filter(|(name, _)| !name.starts_with("LARDER_"))
+            .map(|(_, value)| value.clone())
+            .collect()
     }
 
     pub fn toml(&self, listen: &str, data: &Path) -> String {

@@ -1,0 +1,82 @@
+//! `/c/{connection}/controls`: what operators set of a connection, beside what the file says, and the form that changes it.
+
+use super::show::{self, Face, Moment};
+use super::{Action, Frame, Visit, html, segment};
+use crate::engine::view::{ConnectionView, ControlView, IntervalView, Seconds, SetView};
+use crate::web::WebState;
+use crate::web::errors::Problem;
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+#[derive(Template)]
+#[template(path = "controls.html")]
+struct Page {
+    frame: Frame,
+    name: String,
+    /// Of the connection's page, beside this one.
+    href: String,
+    controls: Vec<Control>,
+    change: Action,
+}
+
+/// What can be set beside the switch.
+pub struct Control {
+    key: &'static str,
+    pub label: &'static str,
+    pub in_force: String,
+    pub configured: String,
+    pub set: Option<Set>,
+}
+
+pub struct Set {
+    pub by: String,
+    at: Moment,
+    pub until: Option<Moment>,
+}
+
+pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let view = web.shelf().connection(&visit.connection(&name))?;
+    let frame = visit.frame(&web, &face, Some(&name));
+    let page = Page {
+        href: format!("{}{}", segment(&name), visit.suffix()),
+        controls: controls(&face, &view),
+        change: visit.action(&web, &frame.root, &format!("c/{}/controls", segment(&name))),
+        name,
+        frame,
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+/// What is set, for the connection's own page.
+pub fn overrides(face: &Face, view: &ConnectionView) -> Vec<Control> {
+    controls(face, view).into_iter().filter(|c| c.set.is_some()).collect()
+}
+
+fn controls(face: &Face, view: &ConnectionView) -> Vec<Control> {
+    let c = &view.controls;
+    let interval = |i: IntervalView| match i {
+        IntervalView::Auto => "auto".to_owned(),
+        IntervalView::Every(seconds) => show::exact(seconds),
+    };
+    let span = |s: Option<Seconds>| s.map_or_else(|| "never".to_owned(), show::exact);
+    vec![
+        control(face, "interval", "Every", &c.interval, interval),
+        control(face, "inactivity_ttl", "Stop without a change for", &c.inactivity_ttl_seconds, span),
+        control(face, "completion_grace", "Stop after completion", &c.completion_grace_seconds, span),
+    ]
+}
+
+fn control<T: Copy>(
+    face: &Face,
+    key: &'static str,
+    label: &'static str,
+    control: &ControlView<T>,
+    words: impl Fn(T) -> String,
+) -> Control {
+    let set = |set: &SetView<T>| Set { by: set.by.clone(), at: face.moment(set.at), until: face.maybe(set.until) };
+    let (in_force, configured) = (words(control.in_force()), words(control.configured));
+    Control { key, label, in_force, configured, set: control.set.as_ref().map(set) }
+}
