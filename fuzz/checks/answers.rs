@@ -33,7 +33,8 @@ struct Compiled {
 
 impl Compiled {
     fn new(spec: ConnectionSpec) -> Compiled {
-        let classifier = Classifier::compile(&spec.rules, &spec.waits).expect("rules that compile");
+        let classifier =
+            Classifier::compile(&spec.rules, &spec.waits).expect("rules that compile").reading(&spec.reading);
         let extractor = |target| Extractor::compile(target, &spec.time_zone).expect("a target that compiles");
         let extractors = spec.targets.iter().map(extractor).collect();
         Compiled { spec, classifier, extractors }

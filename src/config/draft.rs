@@ -10,13 +10,13 @@ use super::{limits, quotas, scans, targets, webhooks, words};
 use crate::domain::limit::Limit;
 use crate::domain::quota::QuotaSpec;
 use crate::domain::scan::ScanSpec;
-use crate::domain::spec::{Carrier, Conditional, Interval, RuleSpec, Salvage, SecretSource, TargetSpec};
+use crate::domain::spec::{Carrier, Conditional, Format, Interval, RuleSpec, Salvage, SecretSource, TargetSpec};
 use crate::domain::time::Span;
 use crate::domain::webhook::WebhookSpec;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-pub(super) const SHARED: [&str; 22] = [
+pub(super) const SHARED: [&str; 23] = [
     "provider",
     "base_url",
     "credential",
@@ -39,6 +39,7 @@ pub(super) const SHARED: [&str; 22] = [
     "charset",
     "salvage",
     "complete",
+    "format",
 ];
 
 pub(super) const POLL: [&str; 4] = ["enabled", "interval", "inactivity_ttl", "completion_grace"];
@@ -80,6 +81,7 @@ pub(super) struct Draft {
     pub salvage: Slot<Salvage>,
     /// Of the targets that say nothing themselves.
     pub complete: Slot<String>,
+    pub format: Slot<Format>,
 }
 
 /// `[connection.poll]`.
@@ -148,6 +150,7 @@ impl Draft {
             charset: section.parsed("charset", p, words::charset),
             salvage: section.parsed("salvage", p, words::salvage),
             complete: section.parsed("complete", p, targets::complete),
+            format: section.parsed("format", p, words::format),
         }
     }
 
@@ -191,6 +194,7 @@ impl Draft {
             charset: self.charset.or(recipe.charset),
             salvage: self.salvage.or(recipe.salvage),
             complete: self.complete.or(recipe.complete),
+            format: self.format.or(recipe.format),
         }
     }
 }

@@ -69,7 +69,11 @@ pub(super) fn finish(
         rules,
         waits,
         network,
-        reading: ReadingSpec { charset: draft.charset.value(), salvage: draft.salvage.unwrap_or_default() },
+        reading: ReadingSpec {
+            charset: draft.charset.value(),
+            salvage: draft.salvage.unwrap_or_default(),
+            format: draft.format.unwrap_or_default(),
+        },
         time_zone: draft.time_zone.unwrap_or("UTC".to_owned()),
         refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
     };

@@ -1,8 +1,8 @@
 //! Single values: durations, times of day, names, addresses. Each text in, value or sentence out; knows no key.
 
-use super::place::nearest;
+use super::place::{nearest, suggestion};
 use crate::domain::limit::TimeOfDay;
-use crate::domain::spec::Salvage;
+use crate::domain::spec::{Format, Salvage};
 use crate::domain::time::Span;
 use std::net::IpAddr;
 
@@ -128,6 +128,14 @@ pub(super) fn salvage(text: &str) -> Result<Salvage, String> {
     match text {
         "nan" => Ok(Salvage::Nan),
         _ => Err(format!("{text:?} is unknown; \"nan\" reads NaN and Infinity as unknown")),
+    }
+}
+
+pub(super) fn format(text: &str) -> Result<Format, String> {
+    match text {
+        "json" => Ok(Format::Json),
+        "xml" => Ok(Format::Xml),
+        _ => Err(format!("{text:?} is no format of answers{}", suggestion(text, &["json", "xml"]))),
     }
 }
 

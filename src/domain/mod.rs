@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod page;
 pub mod polling;
 pub mod quota;
+pub mod reading;
 pub mod reply;
 pub mod scan;
 pub mod send;

@@ -1,5 +1,7 @@
 //! What to ask, of whom, how often: the validated content of `larder.toml` and recipe, before anything ran.
 
+pub use super::reading::{Format, ObservedKind, ObservedPlace, ObservedSpec, ReadingSpec, Salvage};
+
 use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
 use super::oauth::OAuthSpec;
@@ -90,23 +92,6 @@ pub struct ConnectionSpec {
     pub refresh_min_age: Span,
 }
 
-/// How the bytes of an answer are read, where they do not speak for themselves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadingSpec {
-    /// A label of the WHATWG Encoding Standard; wins over `Content-Type`.
-    pub charset: Option<String>,
-    pub salvage: Salvage,
-}
-
-/// What is made of an answer that is nearly JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Salvage {
-    #[default]
-    Nothing,
-    /// `NaN` and `Infinity` are read as `null`: unknown.
-    Nan,
-}
-
 /// Timeouts and bounds of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkSpec {
@@ -176,67 +161,6 @@ pub struct TargetSpec {
     /// When it is completed: a JSONPath (RFC 9535) that finds something in the target as it is shown, or a filter expression that
     /// holds for it. `None`: only somebody can say.
     pub complete: Option<String>,
-}
-
-/// The time that the provider gives its reading.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObservedSpec {
-    pub place: ObservedPlace,
-    pub kind: ObservedKind,
-    /// Of a time without an offset; an IANA name. `None`: the connection's.
-    pub time_zone: Option<String>,
-}
-
-/// Where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ObservedPlace {
-    /// RFC 9535, from the item.
-    Item(String),
-    /// RFC 9535, from the answer: one time for all items in it.
-    Answer(String),
-    /// Header name, lower case: one time for all items in the answer.
-    Header(String),
-}
-
-/// How it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ObservedKind {
-    /// RFC 3339 text, or a date in another spelling; without an offset it is read in a time zone.
-    #[default]
-    Time,
-    /// RFC 9110 section 5.6.7, in its three forms.
-    HttpDate,
-    EpochS,
-    EpochMs,
-    EpochUs,
-    EpochNs,
-    /// How old it was when it was sent.
-    SecondsAgo,
-}
-
-impl ObservedKind {
-    pub const ALL: [ObservedKind; 7] = [
-        ObservedKind::Time,
-        ObservedKind::HttpDate,
-        ObservedKind::EpochS,
-        ObservedKind::EpochMs,
-        ObservedKind::EpochUs,
-        ObservedKind::EpochNs,
-        ObservedKind::SecondsAgo,
-    ];
-
-    /// The word in configuration.
-    pub const fn word(self) -> &'static str {
-        match self {
-            ObservedKind::Time => "time",
-            ObservedKind::HttpDate => "http-date",
-            ObservedKind::EpochS => "epoch-s",
-            ObservedKind::EpochMs => "epoch-ms",
-            ObservedKind::EpochUs => "epoch-us",
-            ObservedKind::EpochNs => "epoch-ns",
-            ObservedKind::SecondsAgo => "seconds-ago",
-        }
-    }
 }
 
 impl TargetSpec {

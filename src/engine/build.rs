@@ -52,7 +52,7 @@ fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>, now: 
     let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
     Ok(Conn {
         credential: sharing.credential,
-        classifier: classifier.salvaging(spec.reading.salvage),
+        classifier: classifier.reading(&spec.reading),
         targets: targets(&parts.store, spec)?,
         installation: parts.opening.installation,
         quota: Reader::compile(&spec.quotas).map_err(|e| e.join("; "))?,

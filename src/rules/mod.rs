@@ -25,3 +25,4 @@ pub mod schedule;
 pub mod template;
 pub mod text;
 pub mod trial;
+pub mod xml;

@@ -1,4 +1,4 @@
-//! Bytes of an answer as UTF-8: by its byte order mark, by what the recipe declares, by `Content-Type`, else as they are. Knows character
+//! Bytes of an answer as UTF-8: by its byte order mark, by what the recipe declares, by `Content-Type`, by an XML declaration, else as they are. Knows character
 //! sets; must not know what the text means.
 
 use encoding_rs::{Encoding, UTF_8};
@@ -11,7 +11,7 @@ pub fn knows_charset(label: &str) -> bool {
 /// The text in UTF-8, without byte order mark. `declared` (the recipe's word) wins over `content_type`, a mark over both. Bytes that
 /// nobody declared come back as they are, for classification to judge. The error is a sentence.
 pub fn utf8(bytes: Vec<u8>, content_type: Option<&str>, declared: Option<&str>) -> Result<Vec<u8>, String> {
-    let named = declared.or_else(|| content_type.and_then(charset_of));
+    let named = declared.or_else(|| content_type.and_then(charset_of)).or_else(|| declared_by_xml(&bytes));
     let marked = Encoding::for_bom(&bytes);
     let encoding = marked.map(|(encoding, _)| encoding).or_else(|| Encoding::for_label(named?.as_bytes()));
     let mark = marked.map_or(0, |(_, length)| length);
@@ -30,6 +30,15 @@ fn charset_of(content_type: &str) -> Option<&str> {
     let mut parameters = content_type.split(';').skip(1).filter_map(|part| part.split_once('='));
     let charset = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
     charset.map(|(_, value)| value.trim().trim_matches('"'))
+}
+
+/// `<?xml version="1.0" encoding="iso-8859-1"?>`, in a document that can be read so far as ASCII.
+fn declared_by_xml(bytes: &[u8]) -> Option<&str> {
+    let end = bytes.strip_prefix(b"<?xml")?.iter().take(200).position(|b| *b == b'>')?;
+    let declaration = std::str::from_utf8(bytes.get(5..5 + end)?).ok()?;
+    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    value[1..].split(quote).next()
 }
 
 #[cfg(test)]
@@ -76,6 +85,19 @@ mod tests {
             "an unknown name is no word"
         );
         assert!(knows_charset("latin1") && knows_charset("UTF-16LE") && !knows_charset("klingon"));
+    }
+
+    #[test]
+    fn xml_may_declare_its_own_characters() {
+        for (declaration, content_type) in [
+            ("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>", "text/xml"),
+            ("<?xml version='1.0' encoding = 'latin1' ?>", "application/xml"),
+            ("<?xml version='1.0' encoding='utf-8'?>", "text/xml; charset=iso-8859-1"),
+        ] {
+            let bytes = [declaration.as_bytes(), b"<a>D\xfcse</a>"].concat();
+            assert_eq!(read(&bytes, content_type, None), Ok(format!("{declaration}<a>Düse</a>")));
+        }
+        assert_eq!(read("<?xml?><a>ü</a>".as_bytes(), "text/xml", None).as_deref(), Ok("<?xml?><a>ü</a>"));
     }
 
     proptest! {

@@ -43,7 +43,7 @@ pub fn trial(
     at: Wall,
 ) -> Result<Trial, Vec<String>> {
     let now = moment(at);
-    let classifier = Classifier::compile(&spec.rules, &spec.waits)?.salvaging(spec.reading.salvage);
+    let classifier = Classifier::compile(&spec.rules, &spec.waits)?.reading(&spec.reading);
     let reply = received(spec, answer, now.stamp());
     let classified = classifier.classify(&reply, spec.conditional != Conditional::Off, at);
     let mut follows = None;

@@ -27,6 +27,7 @@ request_timeout = "20s"
 max_body        = "512KiB"
 charset         = "iso-8859-1"
 salvage         = "nan"
+format          = "xml"
 
 [[connection.limit]]
 name = "status"
@@ -178,7 +179,8 @@ fn every_key_is_read() {
     let (connect_timeout, read_timeout, request_timeout) =
         (Span::from_secs(5), Span::from_secs(7), Span::from_secs(20));
     assert_eq!(yard.network, NetworkSpec { connect_timeout, read_timeout, request_timeout, max_body: 512 * 1024 });
-    assert_eq!(yard.reading, ReadingSpec { charset: Some("iso-8859-1".to_owned()), salvage: Salvage::Nan });
+    let reading = ReadingSpec { charset: Some("iso-8859-1".to_owned()), salvage: Salvage::Nan, format: Format::Xml };
+    assert_eq!(yard.reading, reading);
 }
 
 #[test]

@@ -12,10 +12,10 @@ mod words;
 
 use crate::domain::outcome::{Outcome, Reach, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};
-use crate::domain::spec::{RuleSpec, Salvage, WaitSpec};
+use crate::domain::spec::{Format, ReadingSpec, RuleSpec, WaitSpec};
 use crate::domain::time::Wall;
 use crate::rules::ending;
-use crate::rules::json::{self, Flaw};
+use crate::rules::{json, xml};
 use recipe::Rule;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ use words::Words;
 pub struct Classifier {
     rules: Vec<Rule>,
     waits: Waits,
-    salvage: Salvage,
+    reading: ReadingSpec,
 }
 
 /// The verdict, and the parsed body where there is one.
@@ -60,27 +60,34 @@ pub const fn in_words(outcome: Outcome) -> &'static str {
     }
 }
 
-/// An answer as classification looks at it: its bytes as text, its text as JSON.
+/// An answer as classification looks at it: its bytes as text, its text as JSON, or as XML in the form of JSON.
 struct Reading<'a> {
     answer: &'a Answer,
     /// Without byte order mark; bytes that are not UTF-8 are replaced.
     text: Cow<'a, str>,
     utf8: bool,
     json: Option<Value>,
-    /// Why there is no JSON.
-    flaw: Flaw,
+    /// Why there is none, behind "status 200".
+    flaw: String,
     /// What a person would read of a body that is not JSON, once somebody asked for it.
     plain: OnceCell<String>,
 }
 
 impl<'a> Reading<'a> {
-    fn of(answer: &'a Answer, salvage: Salvage) -> Reading<'a> {
+    fn of(answer: &'a Answer, spec: &ReadingSpec) -> Reading<'a> {
         let bytes = answer.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&answer.body);
         let text = String::from_utf8_lossy(bytes);
         let utf8 = matches!(text, Cow::Borrowed(_));
-        let parsed = if utf8 { json::parse(&text, salvage) } else { Err(Flaw::NotJson) };
-        let flaw = parsed.as_ref().err().cloned().unwrap_or(Flaw::NotJson);
-        Reading { answer, text, utf8, json: parsed.ok(), flaw, plain: OnceCell::new() }
+        let parsed = match spec.format {
+            _ if !utf8 => Err("with bytes that are not UTF-8".to_owned()),
+            Format::Xml if xml::is_markup(&text) => xml::parse(&text).map_err(|flaw| flaw.to_string()),
+            Format::Xml | Format::Json => json::parse(&text, spec.salvage).map_err(|flaw| flaw.to_string()),
+        };
+        let (json, flaw) = match parsed {
+            Ok(value) => (Some(value), String::new()),
+            Err(flaw) => (None, flaw),
+        };
+        Reading { answer, text, utf8, json, flaw, plain: OnceCell::new() }
     }
 
     fn plain(&self) -> &str {
@@ -102,16 +109,16 @@ impl Classifier {
         let mut errors = Vec::new();
         let rules = rules.iter().filter_map(|spec| Rule::compile(spec).map_err(|e| errors.extend(e)).ok()).collect();
         match Waits::compile(waits) {
-            Ok(waits) if errors.is_empty() => return Ok(Classifier { rules, waits, salvage: Salvage::Nothing }),
+            Ok(waits) if errors.is_empty() => return Ok(Classifier { rules, waits, reading: ReadingSpec::default() }),
             Ok(_) => {}
             Err(wrong) => errors.extend(wrong),
         }
         Err(errors)
     }
 
-    /// The same, for a provider whose JSON is not quite JSON.
-    pub fn salvaging(self, salvage: Salvage) -> Classifier {
-        Classifier { salvage, ..self }
+    /// The same, for a provider whose answers are not quite JSON, or none.
+    pub fn reading(self, reading: &ReadingSpec) -> Classifier {
+        Classifier { reading: reading.clone(), ..self }
     }
 
     /// `validators_sent`: a 304 is only an answer to a conditional request. `now_wall`: for HTTP-dates.
@@ -120,7 +127,7 @@ impl Classifier {
             Ok(answer) => answer,
             Err(failure) => return Classified { verdict: failed(*failure), body: None },
         };
-        let reading = Reading::of(answer, self.salvage);
+        let reading = Reading::of(answer, &self.reading);
         let by_recipe = self.recipe(&reading);
         let ((outcome, rule), reach, limit) = by_recipe.unwrap_or_else(|| {
             let (ruling, reach) = self.general(&reading, validators_sent, now_wall);
@@ -138,7 +145,7 @@ impl Classifier {
 
     /// Of an answer that is no data after all: its message, else its beginning. Rows of a list are no message.
     pub fn quote(&self, reply: &Reply) -> Option<String> {
-        let reading = Reading::of(reply.result.as_ref().ok()?, self.salvage);
+        let reading = Reading::of(reply.result.as_ref().ok()?, &self.reading);
         let message = reading.json.as_ref().and_then(said::outer_message).and_then(said::clean);
         message.or_else(|| said::clean(&reading.text))
     }
@@ -149,7 +156,7 @@ impl Classifier {
         let rule = self.rules.iter().find(|rule| rule.matches(reading, &mut subject))?;
         // Law 4: no rule can make data of what is not there.
         if rule.outcome == Outcome::Data && reading.json.is_none() {
-            let ruling = (Outcome::Unexpected, format!("recipe: {}, but the body is not JSON", rule.name));
+            let ruling = (Outcome::Unexpected, format!("recipe: {}, but the body cannot be read", rule.name));
             return Some((ruling, None, None));
         }
         Some(((rule.outcome, tell(format!("recipe: {}", rule.name), rule.outcome)), rule.hold, rule.limit.clone()))
@@ -209,7 +216,7 @@ impl Classifier {
         let limited = |what: &str| (Outcome::Limited, tell(format!("status {status} {what}"), Outcome::Limited));
         let Some(body) = &reading.json else {
             if !reading.utf8 {
-                return (Outcome::Undecodable, format!("status {status} with bytes that are not UTF-8"));
+                return (Outcome::Undecodable, format!("status {status} {}", reading.flaw));
             }
             if reading.text.trim().is_empty() {
                 return unexpected("with an empty body");
@@ -217,7 +224,7 @@ impl Classifier {
             if Words::known().surely_limit(reading.plain()) {
                 return limited("with a sentence about a limit instead of JSON");
             }
-            return unexpected(&reading.flaw.to_string());
+            return unexpected(&reading.flaw);
         };
         let texts = said::error_texts(body);
         let speaks = |about: fn(&Words, &str) -> bool| texts.iter().any(|text| about(Words::known(), text));

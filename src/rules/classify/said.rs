@@ -8,9 +8,10 @@ pub const SAID: usize = 160;
 
 /// Members that speak to people, best first. Names here and below are without case, `_` and `-`.
 #[rustfmt::skip]
-const SPEAKING: [&str; 22] = [
+const SPEAKING: [&str; 23] = [
     "message", "errormessage", "errordescription", "detail", "details", "msg", "error", "errors", "fault", "faultstring",
-    "note", "information", "info", "description", "title", "reason", "remark", "result", "meta", "status", "code", "data",
+    "note", "information", "info", "description", "title", "reason", "remark", "text", "result", "meta", "status", "code",
+    "data",
 ];
 
 /// Members whose text a limit may speak through although the answer is a 2xx (A10, A12 to A14).

@@ -321,7 +321,7 @@ fn the_recipe_speaks_first_and_in_order() {
         (200, &[], r#"{"status":"error"}"#, Unexpected, "recipe: not success"),
         (200, &[], "no JSON at all", Unexpected, "status 200 with a body that is not JSON"),
         (400, &[], "{}", Data, "recipe: an answer too"),
-        (400, &[], "<p>", Unexpected, "recipe: an answer too, but the body is not JSON"),
+        (400, &[], "<p>", Unexpected, "recipe: an answer too, but the body cannot be read"),
         (429, &[], "", Limited, "status 429 (rate limited)"),
     ];
     for (status, headers, body, outcome, name) in table {

@@ -41,7 +41,7 @@ struct Case {
 impl Case {
     async fn of(script: Vec<Step>, reading: ReadingSpec) -> (Case, Provider) {
         let provider = Provider::with(script).await;
-        let classifier = Classifier::compile(&[], &WaitSpec::default()).unwrap().salvaging(reading.salvage);
+        let classifier = Classifier::compile(&[], &WaitSpec::default()).unwrap().reading(&reading);
         let mut spec = spec(&provider.base_url(), Carrier::None, quick());
         spec.reading = reading;
         (Case { bench: Bench::with(spec), classifier }, provider)
@@ -150,8 +150,8 @@ async fn a_length_that_is_not_kept_is_told() {
 async fn every_text_has_its_outcome() {
     let plain = |body: &[u8]| vec![answers("200 OK\r\nContent-Type: application/json", body)];
     let of_kind = |kind: &str, body: &[u8]| vec![answers(&format!("200 OK\r\nContent-Type: {kind}"), body)];
-    let charset = |label: &str| ReadingSpec { charset: Some(label.to_owned()), salvage: Salvage::Nothing };
-    let nan = || ReadingSpec { charset: None, salvage: Salvage::Nan };
+    let charset = |label: &str| ReadingSpec { charset: Some(label.to_owned()), ..ReadingSpec::default() };
+    let nan = || ReadingSpec { salvage: Salvage::Nan, ..ReadingSpec::default() };
     let utf16 = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
     let deep = format!("{}1{}", "[".repeat(101), "]".repeat(101));
     use Outcome::{Data, Undecodable, Unexpected};

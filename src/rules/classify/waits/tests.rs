@@ -11,7 +11,7 @@ const DATE: &str = "Mon, 30 Nov 2026 02:56:13 GMT";
 fn hint_of(spec: &WaitSpec, headers: &[(&str, &str)], body: &str, now: Wall) -> Option<WaitHint> {
     let headers = headers.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     let answer = Answer { status: 429, headers, body: body.as_bytes().to_vec() };
-    let reading = Reading::of(&answer, crate::domain::spec::Salvage::Nothing);
+    let reading = Reading::of(&answer, &crate::domain::spec::ReadingSpec::default());
     Waits::compile(spec).unwrap().hint(&reading, now)
 }
 fn told(headers: &[(&str, &str)]) -> Option<WaitHint> {
