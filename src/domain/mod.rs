@@ -2,6 +2,7 @@
 
 pub mod charge;
 pub mod connection;
+pub mod cursor;
 pub mod event;
 pub mod finding;
 pub mod ids;

@@ -5,6 +5,7 @@ use super::present::Snapshot;
 use super::targets::Target;
 use super::view::*;
 use super::{items, present, spending, words};
+use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
@@ -132,11 +133,11 @@ impl Appliance {
         Ok(present::target(&self.core, conn, &Snapshot::take(&self.core, conn)?, &target, &items)?)
     }
 
-    /// Entries with seq > after, oldest first; with `after = None` the newest `limit`, oldest first.
-    pub fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied> {
+    /// The lines of a target's history, or of one item of it, from either end.
+    pub fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
         self.target_of(key)?;
-        let entries = self.core.store.history(key, after, limit.min(MOST_ROWS))?;
-        Ok(entries.into_iter().map(present::history).collect())
+        let ask = HistoryAsk { limit: ask.limit.min(MOST_ROWS), ..ask.clone() };
+        Ok(self.core.store.history_page(key, &ask)?.map(present::history))
     }
 
     /// Charges with id > after, oldest first; with `after = None` the newest `limit`, oldest first.
@@ -175,12 +176,10 @@ impl Appliance {
         Ok(self.core.store.jobs(key, limit.min(MOST_ROWS))?.into_iter().map(present::job).collect())
     }
 
-    /// Newest first: the activity list; of one connection or of all.
-    pub fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied> {
-        if let Some(key) = key {
-            self.conn(key)?;
-        }
-        Ok(self.core.store.events_newest(key, limit.min(MOST_ROWS))?.iter().map(present::event).collect())
+    /// What happened, from either end.
+    pub fn activity(&self, ask: &EventsAsk) -> Result<Paged<EventView>, Denied> {
+        let ask = EventsAsk { limit: ask.limit.min(MOST_ROWS), ..ask.clone() };
+        Ok(self.core.store.events_page(&ask)?.map(|event| present::event(&event)))
     }
 
     /// Durable events with id > after, oldest first, at most `limit`.

@@ -20,6 +20,7 @@ mod lessons;
 mod line;
 mod migrate;
 mod open;
+mod pages;
 mod purge;
 mod queue;
 mod quiet;

@@ -11,7 +11,7 @@ use crate::domain::charge::Charge;
 use crate::domain::connection::{ConnectionState, Hold, HoldScope};
 use crate::domain::event::Event;
 use crate::domain::ids::*;
-use crate::domain::item::{HistoryEntry, Item};
+use crate::domain::item::Item;
 use crate::domain::job::Job;
 use crate::domain::polling::PollingState;
 use crate::domain::target::{Life, PutTarget, TargetState};
@@ -194,29 +194,6 @@ impl<'a> Snapshot<'a> {
         Ok(items)
     }
 
-    /// As the facade says; `limit` bounds the rows that are read.
-    pub fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
-        let prefix = tables::target_prefix(key);
-        let end = tables::after_prefix(&prefix);
-        let from = after.map(|seq| tables::history(key, seq));
-        let (range, order) = match &from {
-            Some(from) => ((Bound::Excluded(from.as_slice()), below(&prefix, end.as_deref()).1), Order::Forth),
-            None => (below(&prefix, end.as_deref()), Order::Back),
-        };
-        let mut entries = Vec::new();
-        self.visit(Table::History, range, order, |key, value| {
-            if entries.len() >= limit {
-                return Ok(ControlFlow::Break(()));
-            }
-            entries.push(records::history_of(numbered(&key[prefix.len()..])?, value)?);
-            ON
-        })?;
-        if order == Order::Back {
-            entries.reverse();
-        }
-        Ok(entries)
-    }
-
     pub fn charge(&self, id: ChargeId) -> Result<Option<Charge>, StoreError> {
         self.get(Table::Charges, &tables::number(id.0), |bytes| records::charge_of(id.0, bytes))
     }
@@ -302,19 +279,6 @@ impl<'a> Snapshot<'a> {
                 return Ok(ControlFlow::Break(()));
             }
             events.push(records::event_of(numbered(key)?, value)?);
-            ON
-        })?;
-        Ok(events)
-    }
-
-    pub fn events_newest(&self, connection: Option<&ConnectionKey>, limit: usize) -> Result<Vec<Event>, StoreError> {
-        let mut events = Vec::new();
-        self.visit(Table::Events, ALL, Order::Back, |key, value| {
-            if events.len() >= limit {
-                return Ok(ControlFlow::Break(()));
-            }
-            let event = records::event_of(numbered(key)?, value)?;
-            events.extend(Some(event).filter(|e| connection.is_none() || e.body.connection.as_ref() == connection));
             ON
         })?;
         Ok(events)

@@ -3,6 +3,7 @@
 use super::{Store, StoreError, TokenRecord};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
+use crate::domain::cursor::{Cursor, HistoryAsk};
 use crate::domain::event::Event;
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
@@ -45,7 +46,8 @@ impl Store {
 
     /// seq > after, oldest first; `None`: the newest `limit`, oldest first.
     pub fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
-        self.core().read(|s| s.history(key, after, limit))
+        let ask = HistoryAsk { from: after.map_or(Cursor::Newest, Cursor::After), item: None, limit };
+        Ok(self.history_page(key, &ask)?.rows)
     }
 
     /// id > after, oldest first; `None`: the newest `limit`, oldest first.
@@ -88,11 +90,6 @@ impl Store {
 
     pub fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.core().read(|s| s.events_after(after, limit))
-    }
-
-    /// Newest first.
-    pub fn events_newest(&self, connection: Option<&ConnectionKey>, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.core().read(|s| s.events_newest(connection, limit))
     }
 
     /// Of the newest durable event; 0 before the first.

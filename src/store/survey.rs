@@ -11,6 +11,7 @@ use super::tables::{Table, meta};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{Breaker, ConnectionState, Overrides};
+use crate::domain::cursor::EventsAsk;
 use crate::domain::scan::ScanState;
 use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
@@ -119,7 +120,8 @@ pub(super) fn high_water(snapshot: &Snapshot<'_>) -> Result<Option<Stamp>, Store
         seen += 1;
         Ok(if seen < NEWEST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
-    newest.see_all(snapshot.events_newest(None, 1)?.into_iter().map(|e| Some(e.body.at)));
+    let last = snapshot.events_page(&EventsAsk { limit: 1, ..EventsAsk::default() })?;
+    newest.see_all(last.rows.into_iter().map(|e| Some(e.body.at)));
     for job in snapshot.jobs_newest(NEWEST)? {
         newest.see(job.updated_at);
     }

@@ -156,6 +156,7 @@ pub fn router(state: WebState) -> Router {
         .route("/c/{connection}/controls", get(pages::controls::page))
         .route("/c/{connection}/t/{target}", get(pages::target::page))
         .route("/spend", get(pages::spend::page))
+        .route("/activity", get(pages::activity::page))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::page))

@@ -1,6 +1,7 @@
 //! What the web needs of the appliance, as a trait: the same pages and API stand before the running appliance and before a
 //! hand-made one in tests. Knows the engine's facade and read models; must not know how they come about.
 
+use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
@@ -32,13 +33,13 @@ pub trait Shelf: Send + Sync + 'static {
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied>;
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied>;
-    fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied>;
+    fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied>;
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
     fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied>;
     fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied>;
     fn job(&self, id: JobId) -> Result<JobView, Denied>;
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied>;
-    fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied>;
+    fn activity(&self, ask: &EventsAsk) -> Result<Paged<EventView>, Denied>;
     fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied>;
     fn findings(&self, wanted: &Wanted, after: Option<u64>, limit: usize) -> Result<Vec<FindingView>, Denied>;
     fn last_event_id(&self) -> EventId;
@@ -89,8 +90,8 @@ impl Shelf for Appliance {
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
         Appliance::target(self, key)
     }
-    fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied> {
-        Appliance::history(self, key, after, limit)
+    fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
+        Appliance::history(self, key, ask)
     }
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied> {
         Appliance::ledger(self, key, after, limit)
@@ -107,8 +108,8 @@ impl Shelf for Appliance {
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied> {
         Appliance::jobs(self, key, limit)
     }
-    fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied> {
-        Appliance::activity(self, key, limit)
+    fn activity(&self, ask: &EventsAsk) -> Result<Paged<EventView>, Denied> {
+        Appliance::activity(self, ask)
     }
     fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied> {
         Appliance::events_after(self, after, limit)

@@ -4,6 +4,7 @@ use crate::dice::Dice;
 use crate::provider::{Provider, canonical};
 use crate::record::{Shown, TargetAt, What};
 use crate::scenario::Scenario;
+use larder::domain::cursor::{Cursor, HistoryAsk};
 use larder::domain::ids::{EventId, JobId, TargetKey};
 use larder::domain::spec::ConnectionSpec;
 use larder::domain::state::State;
@@ -61,8 +62,9 @@ pub fn look(scenario: &Scenario, appliance: &Appliance, provider: &Provider, ope
 
 fn read_lists(spec: &ConnectionSpec, appliance: &Appliance, provider: &Provider) {
     for (target, key) in targets(spec) {
-        if let Ok(history) = appliance.history(&key, Some(0), 1000) {
-            let entries = history.iter().map(|h| (h.seq, format!("{h:?}"))).collect();
+        let ask = HistoryAsk { from: Cursor::After(0), item: None, limit: 1000 };
+        if let Ok(history) = appliance.history(&key, &ask) {
+            let entries = history.rows.iter().map(|h| (h.seq, format!("{h:?}"))).collect();
             provider.note(What::History { target, entries });
         }
     }

@@ -8,6 +8,7 @@ mod findings;
 mod generations;
 mod growth;
 mod lanes;
+mod pages;
 mod restored;
 mod sealed;
 mod shelf;

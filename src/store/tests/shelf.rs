@@ -1,6 +1,7 @@
 //! What is read back: items, history, charges, jobs, events, tokens; and the purge.
 
 use super::*;
+use crate::domain::cursor::EventsAsk;
 use crate::domain::item::ChangeKind;
 use crate::store::read::{ALL, Order};
 use crate::store::rows::Row;
@@ -123,8 +124,12 @@ async fn events_are_read_after_a_number_and_newest_first() {
     let ids = |events: Vec<Event>| events.iter().map(|e| e.id.0).collect::<Vec<_>>();
     assert_eq!(ids(store.events_after(EventId(1), 9).unwrap()), [2, 3]);
     assert_eq!(ids(store.events_after(EventId(0), 1).unwrap()), [1]);
-    assert_eq!(ids(store.events_newest(None, 2).unwrap()), [3, 2]);
-    assert_eq!(ids(store.events_newest(Some(&yard()), 9).unwrap()), [2, 1]);
+    let newest = |connection, limit| {
+        let ask = EventsAsk { connection, limit, ..EventsAsk::default() };
+        store.events_page(&ask).unwrap().rows.into_iter().rev().collect()
+    };
+    assert_eq!(ids(newest(None, 2)), [3, 2]);
+    assert_eq!(ids(newest(Some(yard().connection), 9)), [2, 1]);
 }
 
 #[tokio::test]

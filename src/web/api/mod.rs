@@ -2,10 +2,11 @@
 //! (`{"connections": [...]}`), errors are problem+json. Must not know how a view came about.
 //!
 //! Wrappers: `connections`, `targets`, `history`, `charges` and `findings` (these three with `next`, the value for `after` to go on
-//! from here, also when nothing is there yet to go on to), `jobs`.
+//! from here, also when nothing is there yet to go on to), `jobs`. `history` and `events` have `before` too, for those before these.
 
 mod connections;
 mod findings;
+pub mod history;
 mod installation;
 pub mod spend;
 mod targets;
@@ -38,7 +39,7 @@ pub fn router() -> Router<WebState> {
         .route("/connections/{connection}/commands/{command}", post(connections::command))
         .route("/connections/{connection}/targets", get(targets::list))
         .route("/connections/{connection}/targets/{target}", get(targets::one))
-        .route("/connections/{connection}/targets/{target}/history", get(targets::history))
+        .route("/connections/{connection}/targets/{target}/history", get(history::history))
         .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
         .route("/connections/{connection}/webhooks", get(webhooks::list))
         .route("/connections/{connection}/webhooks/{webhook}/redeliver", post(webhooks::redeliver))
@@ -47,6 +48,7 @@ pub fn router() -> Router<WebState> {
         .route("/polling", get(installation::polling).patch(installation::change_polling))
         .route("/findings", get(findings::list))
         .route("/spend", get(spend::list))
+        .route("/activity", get(history::activity))
         .route("/tokens", get(installation::tokens).post(installation::create_token))
         .route("/tokens/{token}", delete(installation::revoke_token))
         .route("/events", get(events::stream))

@@ -1,6 +1,6 @@
-//! Targets, their history, and the refresh by hand, as JSON.
+//! Targets, and the refresh by hand, as JSON.
 
-use super::{Ask, Paging, json};
+use super::{Ask, json};
 use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::errors::Problem;
@@ -20,17 +20,6 @@ pub async fn one(
 ) -> Result<Response, Problem> {
     let view = web.shelf().target(&ask.target(connection, target))?;
     Ok(headers::conditional(&ask.headers, &view, web.shelf().now().wall(), || json(&view)))
-}
-
-pub async fn history(
-    State(web): State<WebState>,
-    Path((connection, target)): Path<(String, String)>,
-    ask: Ask<Paging>,
-) -> Result<Response, Problem> {
-    let after = ask.query.after;
-    let entries = web.shelf().history(&ask.target(connection, target), after, ask.query.limit())?;
-    let next = entries.last().map(|e| e.seq).or(after);
-    Ok(json(serde_json::json!({ "history": entries, "next": next })))
 }
 
 /// Asks the provider, if the answer is old enough and the budget funds it: 200 with the target, else 429 and when.

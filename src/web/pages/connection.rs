@@ -148,7 +148,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     let frame = visit.frame(&web, &face, Some(&name));
     let choices = choices(&web, &key, &view, &targets);
     let charges = web.shelf().ledger(&key, None, CHARGES)?;
-    let activity = web.shelf().activity(Some(&key), ACTIVITY)?;
+    let activity = super::activity::newest(&web, &visit, Some(&key), ACTIVITY)?;
     let page = Page {
         name: view.name.clone(),
         provider: view.provider.clone(),

@@ -2,9 +2,11 @@
 //! in the zone of this machine. Must not know how a view came about.
 
 pub mod actions;
+pub mod activity;
 pub mod connection;
 pub mod controls;
 pub mod error;
+pub mod history;
 pub mod overview;
 pub mod show;
 pub mod spend;
@@ -56,6 +58,10 @@ pub struct Query {
     organization: Option<String>,
     /// Page of a long list of items, from 1.
     pub page: Option<usize>,
+    /// Of a history: one item's, by its key; and where the page begins.
+    pub item: Option<String>,
+    pub before: Option<u64>,
+    pub after: Option<u64>,
 }
 
 impl FromRequestParts<WebState> for Visit {

@@ -118,14 +118,13 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let organizations = organizations(&visit, &all);
     let own: Vec<ConnectionView> = all.into_iter().filter(|c| c.organization == visit.organization.as_str()).collect();
     let frame = visit.frame(&web, &face, None);
-    let activity = web.shelf().activity(None, ACTIVITY)?;
-    let ours = |e: &EventView| e.organization.as_deref().is_none_or(|o| o == visit.organization.as_str());
+    let activity = super::activity::newest(&web, &visit, None, ACTIVITY)?;
     let headline = headline(&own);
     let page = Overview {
         notes: web.shelf().health().notes,
         cards: own.iter().map(|c| card(&face, &visit, c, &items(&web, &visit, c), headline.says.as_deref())).collect(),
         headline,
-        activity: activity.into_iter().filter(ours).map(|e| line(&face, &frame.root, e)).collect(),
+        activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
         organizations,
         frame,
     };

@@ -1,11 +1,12 @@
 //! `/c/{connection}/t/{target}`: the items of one target, how old they are, and what happened to them. On a stale answer it
 //! hedges: it says what was last seen and when, not what is (I7).
 
+use super::history::{History, history};
 use super::show::{self, Age, Chip, Face, Moment, Shown};
 use super::{Action, Frame, Visit, html, segment, with_age};
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::state::State as Word;
-use crate::engine::view::{ConnectionView, HistoryView, ItemView, ScanView, TargetView};
+use crate::engine::view::{ConnectionView, ItemView, ScanView, TargetView};
 use crate::engine::words::UNDATED;
 use crate::web::WebState;
 use crate::web::errors::Problem;
@@ -15,10 +16,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 /// Items on one page.
-const ITEMS: usize = 30;
+const ITEMS: usize = 25;
 /// Removed items in the fold.
 const REMOVED: usize = 40;
-const HISTORY: usize = 30;
 /// Items that the banner names.
 const HEDGED: usize = 3;
 
@@ -48,7 +48,7 @@ struct Page {
     items: Vec<Item>,
     pages: Option<Pages>,
     removed: Vec<Item>,
-    history: Vec<Entry>,
+    history: History,
     refresh: Action,
     cost: String,
     scan: Option<Scan>,
@@ -88,15 +88,6 @@ struct Pages {
     on: Option<String>,
 }
 
-struct Entry {
-    at: Moment,
-    kind: &'static str,
-    icon: &'static str,
-    title: String,
-    state: Option<String>,
-    changes: Vec<(String, String, String)>,
-}
-
 pub async fn page(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
@@ -107,8 +98,8 @@ pub async fn page(
     let key = TargetKey { connection: visit.connection(&connection), target: TargetName(target) };
     let owner = web.shelf().connection(&key.connection)?;
     let view = web.shelf().target(&key)?;
-    let history = web.shelf().history(&key, None, HISTORY)?;
     let frame = visit.frame(&web, &face, Some(&connection));
+    let history = history(&web, &visit, &face, &frame.root, &key)?;
     let page = build(&web, &visit, &face, frame, &owner, &view, history);
     Ok(with_age(html(StatusCode::OK, &page), &view, now))
 }
@@ -120,7 +111,7 @@ fn build(
     frame: Frame,
     owner: &ConnectionView,
     view: &TargetView,
-    history: Vec<HistoryView>,
+    history: History,
 ) -> Page {
     let present: Vec<&ItemView> = view.items.iter().filter(|i| i.removed_at.is_none()).collect();
     let removed = view.items.iter().filter(|i| i.removed_at.is_some());
@@ -147,7 +138,7 @@ fn build(
         items: items.iter().map(|i| item(face, i)).collect(),
         pages,
         removed: removed.take(REMOVED).map(|i| item(face, i)).collect(),
-        history: history.into_iter().rev().map(|h| entry(face, h)).collect(),
+        history,
         refresh: visit.action(web, &frame.root, &address),
         cost: cost(owner, view),
         scan: view.scan.as_ref().map(|s| scan(face, s)),
@@ -200,26 +191,6 @@ fn item(face: &Face, item: &ItemView) -> Item {
         first_seen: face.moment(item.first_seen_at),
         last_seen: face.moment(item.last_seen_at),
         removed: face.maybe(item.removed_at),
-    }
-}
-
-fn entry(face: &Face, entry: HistoryView) -> Entry {
-    let nothing = || "—".to_owned();
-    let change = |c: crate::engine::view::FieldChangeView| {
-        let cut = |v: Option<String>| v.map_or_else(nothing, |v| show::shorten(&v, 80));
-        (show::label(&c.field), cut(c.before), cut(c.after))
-    };
-    Entry {
-        at: face.moment(entry.at),
-        kind: entry.kind,
-        icon: match entry.kind {
-            "appeared" | "reappeared" => "plus",
-            "removed" => "minus",
-            _ => "change",
-        },
-        title: show::shorten(&entry.title, 80),
-        state: entry.state,
-        changes: entry.changes.into_iter().map(change).collect(),
     }
 }
 

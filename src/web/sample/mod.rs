@@ -4,6 +4,7 @@ mod views;
 mod webhooks;
 
 use super::shelf::{RequestCount, Shelf, Slow};
+use crate::domain::cursor::{Cursor, EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::*;
@@ -190,10 +191,11 @@ impl Shelf for Sample {
         let is = |t: &&TargetView| t.name == key.target.0 && t.connection == key.connection.connection.0;
         self.targets.iter().find(is).cloned().ok_or_else(|| Denied::NotFound(format!("There is no target {key}.")))
     }
-    fn history(&self, key: &TargetKey, after: Option<u64>, limit: usize) -> Result<Vec<HistoryView>, Denied> {
+    fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
         let target = self.target(key)?;
         let all: Vec<_> = if target.as_of.is_some() { self.history.clone() } else { vec![] };
-        Ok(paged(all, after, limit, |h| h.seq))
+        let wanted = all.into_iter().filter(|h| ask.item.as_ref().is_none_or(|item| *item == h.key));
+        Ok(page(wanted.collect(), ask.from, ask.limit, |h| h.seq))
     }
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied> {
         self.connection(key)?;
@@ -228,9 +230,15 @@ impl Shelf for Sample {
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied> {
         Ok(self.jobs.iter().filter(|j| j.connection == key.connection.0).take(limit).cloned().collect())
     }
-    fn activity(&self, key: Option<&ConnectionKey>, limit: usize) -> Result<Vec<EventView>, Denied> {
-        let ours = |e: &&EventView| key.is_none_or(|k| e.connection.as_deref() == Some(k.connection.as_str()));
-        Ok(self.events.iter().rev().filter(ours).take(limit).cloned().collect())
+    fn activity(&self, ask: &EventsAsk) -> Result<Paged<EventView>, Denied> {
+        let wants = |e: &&EventView| {
+            let own = |o: &Organization| e.organization.as_ref().is_none_or(|is| *is == o.0);
+            let of = |c: &ConnectionName| e.connection.as_ref().is_some_and(|is| *is == c.0);
+            ask.organization.as_ref().is_none_or(own)
+                && ask.connection.as_ref().is_none_or(of)
+                && ask.kind.is_none_or(|kind| kind.word() == e.kind)
+        };
+        Ok(page(self.events.iter().filter(wants).cloned().collect(), ask.from, ask.limit, |e| e.id.0))
     }
     fn events_after(&self, after: EventId, limit: usize) -> Result<Vec<EventView>, Denied> {
         Ok(self.events.iter().filter(|e| e.id > after).take(limit).cloned().collect())
@@ -330,6 +338,21 @@ impl Shelf for Sample {
     fn check_token(&self, text: &str) -> Option<TokenInfo> {
         self.tokens.iter().find(|(t, info)| *t == text && info.revoked_at.is_none()).map(|(_, info)| info.clone())
     }
+}
+
+fn page<T: Clone>(all: Vec<T>, from: Cursor, limit: usize, id: impl Fn(&T) -> u64) -> Paged<T> {
+    let inside = |x: &&T| match from {
+        Cursor::Newest => true,
+        Cursor::Before(edge) => id(x) < edge,
+        Cursor::After(edge) => id(x) > edge,
+    };
+    let all: Vec<T> = all.iter().filter(inside).cloned().collect();
+    let more = all.len() > limit;
+    let (rows, last) = match from {
+        Cursor::After(_) => (all[..limit.min(all.len())].to_vec(), all.get(limit.saturating_sub(1))),
+        _ => (all[all.len().saturating_sub(limit)..].to_vec(), all.get(all.len().saturating_sub(limit))),
+    };
+    Paged { rows, on: last.filter(|_| more).map(id) }
 }
 
 fn paged<T: Clone>(all: Vec<T>, after: Option<u64>, limit: usize, id: impl Fn(&T) -> u64) -> Vec<T> {

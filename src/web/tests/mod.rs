@@ -2,6 +2,7 @@
 
 mod access;
 mod api;
+mod history;
 mod pages;
 mod spend;
 

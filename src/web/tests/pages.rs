@@ -108,9 +108,10 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
         "/",
         "/c/yard",
         "/c/yard/t/controller",
-        "/c/yard/t/controller?page=67",
+        "/c/yard/t/controller?page=80",
         "/c/yard/t/controller?page=99",
         "/spend?range=400d",
+        "/activity",
         "/spend?by=target&per=hour&range=30d",
     ] {
         let page = site.page(path).await;
@@ -118,7 +119,7 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
             page.len() + include_str!("../../../static/app.css").len() + include_str!("../../../static/app.js").len();
         assert!(all <= 51_200, "{path} has {} bytes, {all} with style and script", page.len());
     }
-    assert!(site.page("/c/yard/t/controller?page=67").await.contains("Zone 1999"));
+    assert!(site.page("/c/yard/t/controller?page=80").await.contains("Zone 1999"));
 }
 
 /// Writes the sample pages for the eye: `LARDER_PAGES=/tmp/pages cargo test --lib web::tests::pages_for_the_eye`.
@@ -134,6 +135,7 @@ async fn pages_for_the_eye() {
             ("c/cellar", "c/cellar"),
             ("c/yard/t/controller", "c/yard/t/controller"),
             ("spend", "spend"),
+            ("activity", "activity"),
         ];
         for (path, file) in pages {
             let file = folder.join(scene).join(format!("{file}.html"));

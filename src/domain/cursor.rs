@@ -1,0 +1,61 @@
+//! Pages of numbered lists: where one begins, and where the next goes on.
+
+use super::event::{EventKind, NewEvent};
+use super::ids::{ConnectionName, Organization};
+
+/// Where a page begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cursor {
+    /// With the newest row.
+    #[default]
+    Newest,
+    /// With the newest of those before this number.
+    Before(u64),
+    /// With the oldest of those after this number.
+    After(u64),
+}
+
+/// Some rows, in the order of their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paged<T> {
+    pub rows: Vec<T>,
+    /// The number up to which was looked, where something may lie beyond it in the same direction.
+    pub on: Option<u64>,
+}
+
+impl<T> Paged<T> {
+    pub fn map<U>(self, of: impl FnMut(T) -> U) -> Paged<U> {
+        Paged { rows: self.rows.into_iter().map(of).collect(), on: self.on }
+    }
+}
+
+/// Which lines of a history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryAsk {
+    pub from: Cursor,
+    /// Of one item alone, by its key.
+    pub item: Option<String>,
+    pub limit: usize,
+}
+
+/// Which events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventsAsk {
+    pub from: Cursor,
+    /// Those of the appliance itself are everybody's.
+    pub organization: Option<Organization>,
+    pub connection: Option<ConnectionName>,
+    pub kind: Option<EventKind>,
+    pub limit: usize,
+}
+
+impl EventsAsk {
+    pub fn wants(&self, event: &NewEvent) -> bool {
+        let own =
+            |organization: &Organization| event.connection.as_ref().is_none_or(|c| c.organization == *organization);
+        let of = |name: &ConnectionName| event.connection.as_ref().is_some_and(|c| c.connection == *name);
+        self.organization.as_ref().is_none_or(own)
+            && self.connection.as_ref().is_none_or(of)
+            && self.kind.is_none_or(|kind| kind == event.kind)
+    }
+}

@@ -1,0 +1,106 @@
+//! Pages of history and events, from either end, of one item or one kind. A page is a snapshot of its own: whoever reads slowly holds
+//! nothing. However few rows are wanted of however many there are, a look has an end.
+
+use super::codec::Damaged;
+use super::read::{Order, Range, Snapshot, below, numbered};
+use super::tables::{self, Table};
+use super::{Store, StoreError, records};
+use crate::domain::cursor::{Cursor, EventsAsk, HistoryAsk, Paged};
+use crate::domain::event::Event;
+use crate::domain::ids::TargetKey;
+use crate::domain::item::HistoryEntry;
+use std::ops::{Bound, ControlFlow};
+
+/// Rows that are looked at for one page.
+const LOOKED_AT: usize = 20_000;
+
+impl Store {
+    pub fn history_page(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryEntry>, StoreError> {
+        self.core().read(|s| s.history_page(key, ask))
+    }
+
+    pub fn events_page(&self, ask: &EventsAsk) -> Result<Paged<Event>, StoreError> {
+        self.core().read(|s| s.events_page(ask))
+    }
+}
+
+/// The rows of a page, as they come up.
+struct Page<T> {
+    rows: Vec<T>,
+    looked: usize,
+    limit: usize,
+    last: u64,
+    has_more: bool,
+}
+
+impl<T> Page<T> {
+    fn new(limit: usize) -> Page<T> {
+        Page { rows: Vec::new(), looked: 0, limit: limit.max(1), last: 0, has_more: false }
+    }
+
+    /// One row more: its number, and what it is if it is wanted.
+    fn see(
+        &mut self,
+        number: u64,
+        row: impl FnOnce() -> Result<Option<T>, Damaged>,
+    ) -> Result<ControlFlow<()>, Damaged> {
+        if self.rows.len() >= self.limit || self.looked >= LOOKED_AT {
+            self.has_more = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        self.rows.extend(row()?);
+        (self.looked, self.last) = (self.looked + 1, number);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn done(mut self, order: Order) -> Paged<T> {
+        if order == Order::Back {
+            self.rows.reverse();
+        }
+        Paged { on: self.has_more.then_some(self.last), rows: self.rows }
+    }
+}
+
+/// The rows of a list that a page is made of: between `first` and `end`, from `edge` on.
+fn stretch<'a>(from: Cursor, edge: &'a [u8], all: Range<'a>) -> (Range<'a>, Order) {
+    match from {
+        Cursor::Newest => (all, Order::Back),
+        Cursor::Before(_) => ((all.0, Bound::Excluded(edge)), Order::Back),
+        Cursor::After(_) => ((Bound::Excluded(edge), all.1), Order::Forth),
+    }
+}
+
+const fn edge(from: Cursor) -> u64 {
+    match from {
+        Cursor::Newest => 0,
+        Cursor::Before(number) | Cursor::After(number) => number,
+    }
+}
+
+impl Snapshot<'_> {
+    pub fn history_page(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryEntry>, StoreError> {
+        let prefix = tables::target_prefix(key);
+        let (edge, end) = (tables::history(key, edge(ask.from)), tables::after_prefix(&prefix));
+        let (range, order) = stretch(ask.from, &edge, below(&prefix, end.as_deref()));
+        let mut page = Page::new(ask.limit);
+        self.visit(Table::History, range, order, |key, value| {
+            let seq = numbered(&key[prefix.len()..])?;
+            page.see(seq, || {
+                let entry = records::history_of(seq, value)?;
+                Ok(Some(entry).filter(|e| ask.item.as_ref().is_none_or(|item| *item == e.key)))
+            })
+        })?;
+        Ok(page.done(order))
+    }
+
+    pub fn events_page(&self, ask: &EventsAsk) -> Result<Paged<Event>, StoreError> {
+        let edge = tables::number(edge(ask.from));
+        let (range, order) = stretch(ask.from, &edge, super::read::ALL);
+        let mut page = Page::new(ask.limit);
+        self.visit(Table::Events, range, order, |key, value| {
+            let id = numbered(key)?;
+            page.see(id, || Ok(Some(records::event_of(id, value)?).filter(|e| ask.wants(&e.body))))
+        })?;
+        Ok(page.done(order))
+    }
+}

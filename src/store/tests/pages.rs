@@ -1,0 +1,84 @@
+//! Lists by pages, from either end.
+
+use super::*;
+use crate::domain::cursor::{Cursor, EventsAsk, HistoryAsk};
+
+/// `lines` of history, every `every`th of them about item `1`.
+async fn with_history(lines: u64, every: u64) -> Store {
+    let store = Store::open_backend(Disk::default(), INLINE).unwrap().0;
+    let line = |seq: u64| {
+        let key = if seq.is_multiple_of(every) { "1" } else { "2" };
+        Write::History(controller(), HistoryEntry { key: key.into(), ..shelf::entry(seq) })
+    };
+    store.commit(only((1..=lines).map(line).collect(), Lane::Durable)).await.unwrap();
+    store
+}
+
+/// Every page from `from` on, in the order in which they are read.
+fn walk(store: &Store, mut from: Cursor, item: Option<&str>, limit: usize) -> Vec<Vec<u64>> {
+    let mut pages = Vec::new();
+    loop {
+        let ask = HistoryAsk { from, item: item.map(str::to_owned), limit };
+        let page = store.history_page(&controller(), &ask).unwrap();
+        pages.push(page.rows.iter().map(|e| e.seq).collect());
+        from = match (from, page.on) {
+            (_, None) => return pages,
+            (Cursor::After(_), Some(on)) => Cursor::After(on),
+            (_, Some(on)) => Cursor::Before(on),
+        };
+    }
+}
+
+#[tokio::test]
+async fn every_line_is_on_one_page_from_either_end() {
+    let store = with_history(25, 3).await;
+    for limit in [1, 4, 5, 24, 25, 26] {
+        for item in [None, Some("1"), Some("2"), Some("3")] {
+            let wanted = |seq: &u64| {
+                item.is_none_or(|i| (i == "1" && seq.is_multiple_of(3)) || (i == "2" && !seq.is_multiple_of(3)))
+            };
+            let all: Vec<u64> = (1..=25).filter(wanted).collect();
+            let forth = walk(&store, Cursor::After(0), item, limit);
+            assert_eq!(forth.concat(), all, "{item:?} by {limit}");
+            let mut back = walk(&store, Cursor::Newest, item, limit);
+            assert!(back.iter().all(|page| page.len() <= limit && page.is_sorted()));
+            back.reverse();
+            assert_eq!(back.concat(), all, "{item:?} by {limit}");
+        }
+    }
+}
+
+/// However rare an item is: a look ends, and says where the next goes on.
+#[tokio::test]
+async fn a_look_for_something_rare_has_an_end() {
+    let store = with_history(45_000, 44_000).await;
+    let pages = walk(&store, Cursor::After(0), Some("1"), 10);
+    assert_eq!(pages, [vec![], vec![], vec![44_000]]);
+    assert_eq!(walk(&store, Cursor::Newest, Some("1"), 10), [vec![44_000], vec![], vec![]]);
+}
+
+#[tokio::test]
+async fn events_are_found_by_connection_and_kind() {
+    let store = Store::open_backend(Disk::default(), INLINE).unwrap().0;
+    let of = |organization: &str, connection: &str| {
+        Some(ConnectionKey { organization: organization.into(), connection: connection.into() })
+    };
+    let told = [
+        NewEvent { connection: of("default", "yard"), ..event("1") },
+        NewEvent { connection: of("north", "yard"), ..event("2") },
+        NewEvent { connection: None, kind: EventKind::Appliance, ..event("3") },
+        NewEvent { connection: of("default", "cellar"), kind: EventKind::HoldStarted, ..event("4") },
+    ];
+    store.commit(Commit { events: told.into(), ..Commit::default() }).await.unwrap();
+    let ids = |ask: EventsAsk| {
+        let page = store.events_page(&EventsAsk { limit: 9, ..ask }).unwrap();
+        page.rows.iter().map(|e| e.id.0).collect::<Vec<_>>()
+    };
+    let own = || EventsAsk { organization: Some(Organization::default()), ..EventsAsk::default() };
+    assert_eq!(ids(EventsAsk::default()), [1, 2, 3, 4]);
+    assert_eq!(ids(own()), [1, 3, 4], "those of the appliance are everybody's");
+    assert_eq!(ids(EventsAsk { connection: Some("yard".into()), ..own() }), [1]);
+    assert_eq!(ids(EventsAsk { kind: Some(EventKind::Appliance), ..own() }), [3]);
+    assert_eq!(ids(EventsAsk { from: Cursor::Before(4), ..own() }), [1, 3]);
+    assert_eq!(ids(EventsAsk { from: Cursor::After(1), ..own() }), [3, 4]);
+}
