@@ -166,7 +166,7 @@ fn random() -> Result<String, Failure> {
 mod tests {
     use super::*;
     use crate::domain::spec::Interval;
-    use crate::rules::plan::{Demand, plan};
+    use crate::rules::plan::{Demand, Load, Question, plan};
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -190,8 +190,9 @@ mod tests {
         let spec = &settings.connections[0];
         let commands: Vec<&str> = spec.commands.iter().map(|c| c.name.as_str()).collect();
         assert!(commands.contains(&"run-zone"), "the recipe's commands are there: {commands:?}");
-        let Interval::Every(interval) = spec.poll.interval else { panic!("an interval") };
-        assert!(plan(&spec.limits, &Demand::first(&spec.targets), Some(interval)).sustainable());
+        let Interval::Every(every) = spec.poll.interval else { panic!("an interval") };
+        let own = Load { demands: spec.targets.iter().filter_map(|t| Demand::of(t, 1, 0)).collect(), every };
+        assert!(plan(&Question { limits: &spec.limits, own, ..Question::default() }).sustainable());
         // Its target is the recipe's, but for the freshness.
         let plain = cli::settings(&Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml")).unwrap();
         let mut target = plain.connections[0].targets[0].clone();

@@ -162,6 +162,14 @@ pub fn merge(into: &mut Vec<Limit>, more: &[Limit]) {
     }
 }
 
+/// Where each caller comes at all: polls and refreshes where targets are read, commands where they go.
+pub fn reach(limits: &mut [Limit], looked_at: &BTreeSet<Endpoint>, commanded: &BTreeSet<Endpoint>) {
+    let places = [(Caller::Poller, looked_at), (Caller::Refresh, looked_at), (Caller::Command, commanded)];
+    for limit in limits {
+        limit.reach = places.iter().map(|(caller, endpoints)| (*caller, (*endpoints).clone())).collect();
+    }
+}
+
 impl Limit {
     /// The keeps that count in the book of `endpoint`; `None`: of all endpoints together.
     pub fn keeps_on<'a>(&'a self, endpoint: Option<&'a Endpoint>) -> impl Iterator<Item = (Caller, u64)> + 'a {

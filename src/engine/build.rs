@@ -4,7 +4,7 @@
 use super::core::Conn;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
-use super::{Parts, controls, fetch, webhooks};
+use super::{Parts, controls, fetch, planning, webhooks};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey};
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
 /// Of so many charges of a connection the dearest is remembered over a restart.
-const PRICES: usize = 200;
+pub const PRICES: usize = 200;
 
 /// The connections, and the schedule of those that never polled: written down at once, so that restarts do not postpone it.
 pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
@@ -34,7 +34,12 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String
         let sharing = budgets.get(&credential).ok_or_else(|| format!("connection {} has no budget", spec.key))?;
         let (hooks, begun) = webhooks::hooks(&parts.store, spec).map_err(|e| e.to_string())?;
         firsts.extend(begun);
-        let conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing), now)? };
+        let mut conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing), now)? };
+        let state = conn.state.get_mut().clone();
+        sharing.wishes(&spec.key, conn.lasting_wish(&state));
+        if let Some(vault) = parts.door.vault() {
+            sharing.token_life.learn(vault.standing(credential, now.steady).lives);
+        }
         let grace = conn.completion_grace();
         for target in conn.targets.now().iter() {
             target.look(grace, now);
@@ -94,12 +99,11 @@ fn known(
     prices: &[Charge],
 ) -> Result<Known, String> {
     let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
-    let own = prices.iter().filter(|c| target.send.cost_from.is_some() && c.target.as_ref() == Some(&target.name));
     Ok(Known {
         origin,
         life: store.life(&key).map_err(|e| e.to_string())?.unwrap_or_default(),
         scan: store.target(&key).map_err(|e| e.to_string())?.and_then(|state| state.scan),
-        learned_cost: own.map(|c| c.cost).max().unwrap_or(0),
+        learned_cost: planning::price(target, prices),
     })
 }
 

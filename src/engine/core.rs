@@ -11,11 +11,10 @@ use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
 use crate::domain::limit::Limit;
 use crate::domain::outcome::Outcome;
-use crate::domain::spec::{ConnectionSpec, Interval};
+use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::classify::Classifier;
 use crate::rules::hold::back;
-use crate::rules::plan::Demand;
 use crate::rules::quota::Reader;
 use crate::rules::schedule;
 use crate::store::{Commit, Store, StoreError, Write};
@@ -231,22 +230,19 @@ impl Conn {
         self.targets.now().iter().any(|target| target.is_polled())
     }
 
+    /// What an operator set is in force from now on, for the plans of everybody who spends with it too.
+    pub fn is_set_as(&self, state: &ConnectionState) {
+        *self.overrides.write().unwrap_or_else(PoisonError::into_inner) = state.overrides.clone();
+        self.sharing.wishes(&self.spec.key, self.lasting_wish(state));
+    }
+
     pub fn overrides(&self) -> Overrides {
         self.overrides.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The interval that an operator set, or as configured; for `auto` the shortest that the budget keeps up for ever.
-    pub fn interval(&self) -> Span {
-        let set = self.overrides.read().unwrap_or_else(PoisonError::into_inner).interval.as_ref().map(|o| o.interval);
-        match set.unwrap_or(self.spec.poll.interval) {
-            Interval::Every(span) => span,
-            Interval::Auto => self.sustainable().unwrap_or(Span::from_secs(86_400)),
-        }
-    }
-
     /// Never faster than the budget can keep up.
     pub fn base_interval(&self) -> Span {
-        self.interval().max(self.sustainable().unwrap_or_default())
+        self.plan().kept.interval
     }
 
     /// A target that did not change for so long is polled no more; `None`: it always is.
@@ -261,17 +257,8 @@ impl Conn {
         set.map_or(Some(self.spec.poll.completion_grace), |o| o.span)
     }
 
-    fn sustainable(&self) -> Option<Span> {
-        self.sharing.shortest()
-    }
-
     pub fn in_force(&self) -> Arc<Vec<Limit>> {
         self.sharing.in_force()
-    }
-
-    /// What one round of everybody who spends from this budget takes.
-    pub fn demands(&self) -> Arc<Vec<Demand>> {
-        self.sharing.demands()
     }
 
     /// How far apart rounds are: the base interval, and more on the way back from a hold.

@@ -8,7 +8,7 @@
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
-mod build;
+pub mod build;
 pub mod controls;
 pub mod core;
 pub mod fetch;
@@ -17,6 +17,8 @@ pub mod holding;
 pub mod items;
 pub mod jobs;
 pub mod operate;
+pub mod planning;
+pub mod plans;
 pub mod poller;
 pub mod polling;
 pub mod present;

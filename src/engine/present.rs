@@ -5,6 +5,7 @@ use super::core::{Conn, Core};
 use super::findings::MOST_OPEN;
 use super::holding;
 use super::items;
+use super::plans;
 use super::targets::Target;
 use super::view::*;
 use super::words::{self, Said, Standing};
@@ -20,7 +21,6 @@ use crate::domain::target::{Phase, TargetState};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
 use crate::rules::budget::{Refusal, Usage};
 use crate::rules::freshness::{self, Facts};
-use crate::rules::plan;
 use crate::store::StoreError;
 
 /// A connection at one moment: everything that its views are made of.
@@ -144,7 +144,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     let state = words.iter().copied().filter(|w| *w != State::Never).chain(gravest.map(|(word, ..)| *word));
     let state = state.min_by_key(|word| gravity(*word)).or(words.first().copied()).unwrap_or(own);
     let standing = Standing { trouble, ..standing(conn, &snapshot, state, None) };
-    let plan = plan::plan(&conn.in_force(), &conn.demands(), Some(conn.effective_interval(&snapshot.state, &[])));
+    let plan = conn.plan();
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),
@@ -158,13 +158,14 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         breaker: snapshot.state.breaker.word(),
         budget: snapshot.usage.iter().map(|u| budget(&snapshot, u)).collect(),
         poll: PollView {
-            interval_seconds: Seconds(conn.interval()),
+            interval_seconds: Seconds(plan.wished.interval),
             effective_interval_seconds: Seconds(snapshot.pace),
+            stretched: plans::stretched(&plan),
             last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
             next_poll_at: next_poll(conn, &snapshot).map(|s| snapshot.steady(s)),
         },
         controls: controls::view(conn, &snapshot.state, &snapshot.now),
-        forecast: ForecastView { requests_per_day: plan.requests_per_day, ceiling_targets: plan.ceiling_targets },
+        forecast: plans::forecast(&plan),
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
         findings: core.store.open_findings(&conn.spec.key, MOST_OPEN)?.into_iter().map(FindingView::from).collect(),
         targets: targets.iter().map(|t| t.key.target.to_string()).collect(),

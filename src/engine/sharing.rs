@@ -1,11 +1,12 @@
-//! What connections with one credential share (F1): the limits that they declare, and the targets that are polled with it. Follows the
-//! targets as they change. Decides nothing: `rules::plan` does.
+//! What connections with one credential share (F1): the limits that they declare, the targets that are polled with it, and how often each
+//! wishes to. Follows them as they change. Decides nothing: `rules::plan` does.
 
+use super::planning::TokenLife;
 use super::targets::{Target, TargetSet};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint};
 use crate::domain::limit::Limit;
 use crate::domain::time::Span;
-use crate::rules::plan::{self, Demand};
+use crate::rules::plan::{Demand, Plan, Question, plan, together};
 use crate::store::Store;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -23,6 +24,9 @@ pub struct Sharing {
     /// The same with the amounts that the provider keeps to.
     in_force: RwLock<Arc<Vec<Limit>>>,
     members: RwLock<BTreeMap<ConnectionKey, Arc<TargetSet>>>,
+    /// How often each wishes to be polled, zero: as often as the limits let it; `None`: not at all.
+    wishes: RwLock<BTreeMap<ConnectionKey, Option<Span>>>,
+    pub token_life: TokenLife,
     /// What the store was told last.
     told: Mutex<Option<Reach>>,
     figures: Mutex<Option<Arc<Figures>>>,
@@ -31,15 +35,31 @@ pub struct Sharing {
 /// What follows from the members, until one of them is another.
 struct Figures {
     of: u64,
-    demands: Arc<Vec<Demand>>,
+    asked: BTreeMap<ConnectionKey, Arc<Asked>>,
     in_use: Arc<Vec<Endpoint>>,
-    shortest: Option<Span>,
+    plans: Mutex<HashMap<(ConnectionKey, Wish), Arc<Plan>>>,
 }
+
+/// What one round of a connection asks.
+#[derive(Default)]
+pub struct Asked {
+    pub demands: Vec<Demand>,
+    pub targets: u64,
+}
+
+/// How often, and for how long where not for ever.
+type Wish = (Span, Option<Span>);
 
 impl Sharing {
     pub fn new(credential: CredentialId, limits: Vec<Limit>, commanded: BTreeSet<Endpoint>) -> Sharing {
         let (in_force, members, told, figures) = Default::default();
-        Sharing { credential, limits, commanded, in_force, members, told, figures }
+        let (wishes, token_life) = Default::default();
+        Sharing { credential, limits, commanded, in_force, members, wishes, token_life, told, figures }
+    }
+
+    /// A connection wishes to be polled so often from now on; `None`: not at all.
+    pub fn wishes(&self, connection: &ConnectionKey, every: Option<Span>) {
+        self.wishes.write().unwrap_or_else(PoisonError::into_inner).insert(connection.clone(), every);
     }
 
     /// A connection polls these from now on. Where the callers come is told to the store before anything is asked.
@@ -74,9 +94,12 @@ impl Sharing {
         Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What one round of everybody who spends from this budget takes.
-    pub fn demands(&self) -> Arc<Vec<Demand>> {
-        Arc::clone(&self.figures().demands)
+    /// What each connection asks in a round, and how often it wishes to.
+    pub fn asked(&self) -> Vec<(ConnectionKey, Arc<Asked>, Option<Span>)> {
+        let wishes = self.wishes.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let wish = |key: &ConnectionKey| wishes.get(key).copied().flatten();
+        let figures = self.figures();
+        figures.asked.iter().map(|(key, asked)| (key.clone(), Arc::clone(asked), wish(key))).collect()
     }
 
     /// The endpoints that are polled.
@@ -84,37 +107,58 @@ impl Sharing {
         Arc::clone(&self.figures().in_use)
     }
 
-    /// The shortest interval that the budget keeps up for ever; `None`: it leaves polls nothing.
-    pub fn shortest(&self) -> Option<Span> {
-        self.figures().shortest
+    /// The plan of a connection; `question`: what there is to plan, where it was not planned yet.
+    pub fn plan(
+        &self,
+        (connection, wish): (&ConnectionKey, Wish),
+        question: impl for<'q> FnOnce(&'q [Limit]) -> Question<'q>,
+    ) -> Arc<Plan> {
+        let (figures, limits) = (self.figures(), self.in_force());
+        let planned = || figures.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let about = (connection.clone(), wish);
+        if let Some(plan) = planned().get(&about) {
+            return Arc::clone(plan);
+        }
+        let plan = Arc::new(plan(&question(&limits)));
+        planned().insert(about, Arc::clone(&plan));
+        plan
     }
 
     /// A thousand targets are planned for with every answer: reckoned again only where one of them is another, costs more, has more
     /// pages or is not polled any more.
     fn figures(&self) -> Arc<Figures> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
-        let polled = || members.values().flat_map(|set| set.iter()).filter(|target| target.is_polled());
-        let of = polled().fold(0, |hash: u64, target| {
-            let word = target.revision << 40 ^ u64::from(target.pages.get()) << 20 ^ u64::from(target.cost());
-            (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+        let mixed = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+        let polled = members.values().flat_map(|set| set.iter()).filter(|target| target.is_polled());
+        let of = polled.fold(self.token_life.get().0, |hash, target| {
+            mixed(hash, target.revision << 40 ^ u64::from(target.pages.get()) << 20 ^ u64::from(target.cost()))
         });
+        let wishes = self.wishes.read().unwrap_or_else(PoisonError::into_inner);
+        let of = wishes.values().fold(of, |hash, every| mixed(hash, every.map_or(u64::MAX, |every| every.0)));
         let mut kept = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(figures) = kept.as_ref().filter(|figures| figures.of == of) {
             return Arc::clone(figures);
         }
-        let figures = Arc::new(self.reckoned(of, polled()));
+        let figures = Arc::new(reckoned(of, &members));
         *kept = Some(Arc::clone(&figures));
         figures
     }
+}
 
-    fn reckoned<'a>(&self, of: u64, polled: impl Iterator<Item = &'a Arc<Target>> + Clone) -> Figures {
-        let demands: Vec<Demand> = polled.clone().filter_map(|t| Demand::of(&t.spec, t.pages.get())).collect();
-        let mut in_use: Vec<Endpoint> = polled.filter_map(|t| t.endpoint.clone()).collect();
-        in_use.sort_unstable();
-        in_use.dedup();
-        let shortest = plan::plan(&self.in_force(), &demands, None).shortest_interval;
-        Figures { of, demands: Arc::new(demands), in_use: Arc::new(in_use), shortest }
-    }
+fn reckoned(of: u64, members: &BTreeMap<ConnectionKey, Arc<TargetSet>>) -> Figures {
+    let polled =
+        |set: &'_ Arc<TargetSet>| -> Vec<Arc<Target>> { set.iter().filter(|t| t.is_polled()).cloned().collect() };
+    let asked = |set: &Arc<TargetSet>| {
+        let targets = polled(set);
+        let demands = together(targets.iter().filter_map(|t| Demand::of(&t.spec, t.pages.get(), t.cost())));
+        Arc::new(Asked { demands, targets: targets.len() as u64 })
+    };
+    let mut in_use: Vec<Endpoint> =
+        members.values().flat_map(polled).filter_map(|target| target.endpoint.clone()).collect();
+    in_use.sort_unstable();
+    in_use.dedup();
+    let asked = members.iter().map(|(key, set)| (key.clone(), asked(set))).collect();
+    Figures { of, asked, in_use: Arc::new(in_use), plans: Mutex::default() }
 }
 
 /// All budgets by their credentials.

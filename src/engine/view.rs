@@ -3,6 +3,7 @@
 //! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
 
 mod controls;
+mod planned;
 mod spend;
 mod times;
 mod webhooks;
@@ -12,6 +13,7 @@ use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::item::FieldValue;
 use crate::domain::state::State;
 pub use controls::*;
+pub use planned::*;
 use serde::{Serialize, Serializer};
 pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
 use std::collections::BTreeMap;
@@ -141,23 +143,6 @@ pub struct BudgetView {
     pub resets_at: Option<When>,
     /// Used units by caller.
     pub used_by: BTreeMap<&'static str, u64>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct PollView {
-    /// As configured; for `auto` as computed.
-    pub interval_seconds: Seconds,
-    /// max(interval, backoff), stretched to what the budget can keep up.
-    pub effective_interval_seconds: Seconds,
-    pub last_poll_at: Option<When>,
-    pub next_poll_at: Option<When>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct ForecastView {
-    pub requests_per_day: u64,
-    /// Targets that the budget can keep at this interval; null where no limit bounds them.
-    pub ceiling_targets: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]

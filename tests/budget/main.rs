@@ -8,6 +8,7 @@ mod calendars;
 mod foreign;
 #[path = "../judges/mod.rs"]
 mod judges;
+mod kept;
 mod laws;
 mod liveness;
 mod planted;

@@ -9,7 +9,7 @@ mod planted;
 use fixture::Fixture;
 use larder::config::{Environment, Recipe, Recipes, parse, recipe_alone};
 use larder::domain::spec::{ConnectionSpec, Interval};
-use larder::rules::plan::{Demand, plan};
+use larder::rules::plan::{Demand, Load, Question, plan};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -67,9 +67,10 @@ fn every_fixture_belongs_to_a_recipe() {
 #[test]
 fn every_recipe_can_keep_up_its_own_interval() {
     let unkept = all().into_iter().filter_map(|(recipe, spec)| {
-        let Interval::Every(interval) = spec.poll.interval else { return None };
-        let plan = plan(&spec.limits, &Demand::first(&spec.targets), Some(interval));
-        (!plan.sustainable()).then(|| format!("{}: {interval} is below {:?}", recipe.name, plan.shortest_interval))
+        let Interval::Every(every) = spec.poll.interval else { return None };
+        let own = Load { demands: spec.targets.iter().filter_map(|t| Demand::of(t, 1, 0)).collect(), every };
+        let plan = plan(&Question { limits: &spec.limits, own, ..Question::default() });
+        (!plan.sustainable()).then(|| format!("{}: {every} is below {:?}", recipe.name, plan.shortest_interval))
     });
     holds(unkept.collect());
 }

@@ -1,14 +1,14 @@
 //! Connections that spend together: who they are, and what their pollers want of what the limits give (F1). Plans as the running
 //! appliance does; asks nobody.
 
-use super::{Credentials, Line, every, name};
-use crate::cli::pages::Pages;
+use super::{Credentials, Line, name};
+use crate::cli::expected::Expected;
 use crate::domain::ids::CredentialId;
-use crate::domain::limit::Limit;
-use crate::domain::limit::merge;
-use crate::domain::spec::{ConnectionSpec, SecretSource};
+use crate::domain::limit::{self, Limit, merge};
+use crate::domain::oauth::Counted;
+use crate::domain::spec::{CommandSpec, ConnectionSpec, Interval, SecretSource, TargetSpec, endpoint_of};
 use crate::domain::time::Span;
-use crate::rules::plan::{self, Demand, Plan, plan};
+use crate::rules::plan::{self, Load, Plan, Question, UNKNOWN_LIFE, plan};
 
 /// Connections that share one credential, and so one budget.
 pub(super) struct Crowd {
@@ -60,26 +60,50 @@ pub(super) fn groups<'a>(connections: &'a [ConnectionSpec], known: &Credentials)
 fn limits_of(group: &[&ConnectionSpec]) -> Vec<Limit> {
     let mut limits = Vec::new();
     group.iter().for_each(|spec| merge(&mut limits, &spec.limits));
+    let looked_at = group.iter().flat_map(|spec| &spec.targets).filter_map(TargetSpec::endpoint).collect();
+    let commanded = group.iter().flat_map(|spec| &spec.commands).map(CommandSpec::endpoint).collect();
+    limit::reach(&mut limits, &looked_at, &commanded);
     limits
 }
 
-/// The plan of a connection among those that spend with it: its own requests, at an interval that all of them can keep up.
-pub(super) fn plan_in(group: &[&ConnectionSpec], spec: &ConnectionSpec, pages: &Pages) -> Plan {
-    let limits = limits_of(group);
-    let all: Vec<Demand> = group.iter().flat_map(|member| pages.demands(member)).collect();
-    let together = plan(&limits, &all, every(spec));
-    let own = plan(&limits, &pages.demands(spec), Some(together.interval));
-    Plan { requests_per_round: own.requests_per_round, requests_per_day: own.requests_per_day, ..together }
+/// As the file wishes; zero: as often as the limits let it.
+fn every(spec: &ConnectionSpec) -> Span {
+    match spec.poll.interval {
+        Interval::Every(every) => every,
+        Interval::Auto => Span::ZERO,
+    }
+}
+
+fn load(spec: &ConnectionSpec, every: Span, expected: &Expected) -> Load {
+    Load { demands: expected.demands(spec), every }
+}
+
+/// Renewals of the connection's token, where the provider counts them. Nobody has been asked yet how long it lives.
+fn renewals(spec: &ConnectionSpec) -> Option<Load> {
+    let oauth = spec.oauth.as_ref().filter(|oauth| oauth.counted == Counted::Budget)?;
+    Some(plan::renewals(endpoint_of(&oauth.token_url), UNKNOWN_LIFE, every(spec)))
+}
+
+/// The plan of a connection among those that spend with it.
+pub(super) fn plan_in(group: &[&ConnectionSpec], spec: &ConnectionSpec, expected: &Expected) -> Plan {
+    let others = group.iter().filter(|member| member.key != spec.key);
+    plan(&Question {
+        limits: &limits_of(group),
+        own: load(spec, every(spec), expected),
+        targets: spec.targets.len() as u64,
+        beside: renewals(spec).into_iter().collect(),
+        others: others.map(|member| load(member, every(member), expected)).collect(),
+        over: None,
+    })
 }
 
 /// The groups of more than one, with what they want together.
-pub(super) fn crowds(groups: &[Vec<&ConnectionSpec>], lines: &[Line<'_>], pages: &Pages) -> Vec<Crowd> {
+pub(super) fn crowds(groups: &[Vec<&ConnectionSpec>], lines: &[Line<'_>], expected: &Expected) -> Vec<Crowd> {
     let crowd = |members: &Vec<&ConnectionSpec>| {
         let interval = |spec: &ConnectionSpec| -> Option<Span> {
-            lines.iter().find(|l| l.spec.key == spec.key).map(|l| l.plan.interval)
+            lines.iter().find(|l| l.spec.key == spec.key).map(|l| l.plan.wished.interval)
         };
-        let loads: Vec<(Vec<Demand>, Span)> =
-            members.iter().filter_map(|spec| Some((pages.demands(spec), interval(spec)?))).collect();
+        let loads: Vec<Load> = members.iter().filter_map(|spec| Some(load(spec, interval(spec)?, expected))).collect();
         Crowd {
             names: members.iter().map(|spec| name(spec)).collect(),
             percent: plan::percent(&limits_of(members), &loads),

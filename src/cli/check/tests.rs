@@ -33,11 +33,21 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
 /// Five in five minutes with one kept: a round every 75 s.
 fn planned(spec: &ConnectionSpec) -> Line<'_> {
     let shortest = Span::from_secs(75);
-    let interval = every(spec).unwrap_or(shortest);
+    let interval = match spec.poll.interval {
+        Interval::Every(every) => every,
+        Interval::Auto => shortest,
+    };
+    let rate = |interval: Span| Rate {
+        interval,
+        requests_per_day: 86_400_000 / interval.as_millis(),
+        units_per_day: 2 * 86_400_000 / interval.as_millis(),
+        shares: Vec::new(),
+    };
     let plan = Plan {
         requests_per_round: 1,
-        requests_per_day: 86_400_000 / interval.as_millis(),
-        interval,
+        units_per_round: 2,
+        wished: rate(interval),
+        kept: rate(interval.max(shortest)),
         shortest_interval: Some(shortest),
         bound_by: Some("status".into()),
         ceiling_targets: Some(interval.as_secs() / 75),
@@ -47,7 +57,7 @@ fn planned(spec: &ConnectionSpec) -> Line<'_> {
 
 fn report(specs: &[ConnectionSpec]) -> Report<'_> {
     let lines: Vec<Line> = specs.iter().map(planned).collect();
-    Report { lines, crowds: Vec::new(), own: Vec::new(), pages: Vec::new(), unreadable: Vec::new() }
+    Report { lines, crowds: Vec::new(), own: Vec::new(), learned: Vec::new(), unreadable: Vec::new() }
 }
 
 fn every_s(s: u64) -> Interval {
@@ -60,9 +70,9 @@ fn a_plan_reads_as_one_aligned_table_and_a_verdict() {
     let expected = "\
 larder.toml is valid: 2 connections.
 
-CONNECTION  PROVIDER   INTERVAL     REQUESTS A DAY  BOUND BY  SHORTEST  CEILING   A 304
-yard        hydrawise  75 s         1152            status    75 s      1 target  charged
-greenhouse  hydrawise  75 s (auto)  1152            status    75 s      1 target  charged
+CONNECTION  PROVIDER   INTERVAL     REQUESTS A DAY  UNITS  BOUND BY  SHORTEST  CEILING   A 304
+yard        hydrawise  75 s         1152            2304   status    75 s      1 target  charged
+greenhouse  hydrawise  75 s (auto)  1152            2304   status    75 s      1 target  charged
 
 yard: can be kept up for ever; the shortest safe interval is 75 s (limit \"status\").
 greenhouse: can be kept up for ever; the shortest safe interval is 75 s (limit \"status\").
@@ -83,8 +93,9 @@ fn an_own_recipe_that_wins_over_a_built_in_one_is_told() {
     let link = |name| format!("[[connection]]\nname = \"{name}\"\nrecipe = \"{name}\"\nbase_url = \"http://x.test\"\n");
     std::fs::write(&config, link("hydrawise") + &link("mine")).unwrap();
     let settings = settings(&config).unwrap();
-    let said = Report::of(&settings, identified(&settings.connections), &Recipes::beside(&config), &Pages::default())
-        .text(&config);
+    let said =
+        Report::of(&settings, identified(&settings.connections), &Recipes::beside(&config), &Expected::default())
+            .text(&config);
     let file = dir.path().join("recipes/hydrawise.toml");
     let sentence = format!(
         "hydrawise: its recipe is {}, a file of your own, which wins over the built-in recipe \"hydrawise\".\n",
@@ -101,8 +112,8 @@ fn a_plan_that_cannot_be_kept_says_what_would() {
     assert!(!report.is_sustainable());
     assert_eq!(
         report.lines[0].sentence(),
-        "yard: CANNOT be kept up: 1 request every 60 s; the shortest safe interval is 75 s (limit \"status\"). \
-         Set poll.interval to \"75s\" or \"auto\"."
+        "yard: CANNOT be kept up: 1 request every 60 s; the shortest safe interval is 75 s (limit \"status\"), and that is how \
+         often it would poll. Set poll.interval to \"75s\" or \"auto\"."
     );
     let json = report.json();
     assert_eq!((&json["sustainable"], &json["connections"][0]["interval_seconds"]), (&json!(false), &json!(60.0)));
@@ -115,7 +126,7 @@ fn limits_that_keep_everything_for_others_leave_no_plan() {
     report.lines[0].plan.shortest_interval = None;
     report.lines[0].plan.ceiling_targets = None;
     assert!(!report.is_sustainable());
-    assert_eq!(report.lines[0].cells()[5..7], ["never".to_owned(), "-".to_owned()]);
+    assert_eq!(report.lines[0].cells()[6..8], ["never".to_owned(), "-".to_owned()]);
     assert!(report.lines[0].sentence().contains("leave its poller nothing (limit \"status\")"));
 }
 
@@ -163,7 +174,7 @@ fn connections_with_one_secret_share_one_budget_wherever_it_lies() {
         (every(75), every(75), 200, false, [75, 75]),
         (every(150), every(150), 100, true, [150, 150]),
         (every(75), auto(), 150, false, [75, 150]),
-        (every(300), auto(), 75, true, [300, 150]),
+        (every(300), auto(), 100, true, [300, 100]),
         (auto(), auto(), 100, true, [150, 150]),
     ] {
         for second in ["a.key", "b.key"] {
@@ -171,11 +182,11 @@ fn connections_with_one_secret_share_one_budget_wherever_it_lies() {
             let of = [("front", "a.key", a.as_str()), ("back", second, b.as_str()), ("alone", "c.key", &every(75))];
             let settings = settings(&written(folder.path(), &of)).unwrap();
             let report =
-                Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default());
+                Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Expected::default());
             let shared: Vec<(u64, &[String])> = report.crowds.iter().map(|c| (c.percent, c.names.as_slice())).collect();
             let names = ["front".to_owned(), "back".to_owned()];
             assert_eq!((shared, report.is_sustainable()), (vec![(percent, &names[..])], kept), "{a} {b} {second}");
-            let planned: Vec<u64> = report.lines.iter().map(|l| l.plan.interval.as_secs()).collect();
+            let planned: Vec<u64> = report.lines.iter().map(|l| l.plan.wished.interval.as_secs()).collect();
             assert_eq!(planned, [intervals[0], intervals[1], 75], "{a} {b} {second}");
         }
     }
@@ -186,10 +197,10 @@ fn what_is_not_polled_burdens_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let of = [("front", "a.key", "enabled = false, interval = \"10s\""), ("back", "a.key", "interval = \"75s\"")];
     let settings = settings(&written(folder.path(), &of)).unwrap();
-    let report = Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default());
+    let report = Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Expected::default());
     assert!(report.is_sustainable());
     assert!(report.crowds.is_empty());
-    assert_eq!(report.lines[0].cells()[2..4], ["off".to_owned(), "0".to_owned()]);
+    assert_eq!(report.lines[0].cells()[2..5], ["off".to_owned(), "0".to_owned(), "0".to_owned()]);
 }
 
 #[test]
@@ -198,7 +209,7 @@ fn a_credential_that_cannot_be_read_is_told_and_is_still_one_budget() {
     let poll = "interval = \"150s\"";
     let of = [("front", "gone.key", poll), ("back", "gone.key", poll), ("alone", "c.key", "interval = \"75s\"")];
     let settings = settings(&written(folder.path(), &of)).unwrap();
-    let report = Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default());
+    let report = Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Expected::default());
     assert_eq!(report.unreadable.len(), 2, "{:?}", report.unreadable);
     assert!(report.unreadable.iter().all(|s| s.contains("gone.key") && s.contains("cannot be read")));
     assert_eq!((report.crowds.len(), report.crowds[0].percent), (1, 100));
@@ -209,7 +220,7 @@ fn the_packaged_example_is_valid_and_can_be_kept_up() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/larder.toml");
     let settings = settings(&example).unwrap();
     assert!(
-        Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default())
+        Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Expected::default())
             .is_sustainable()
     );
     // Its commented half is an example too.
@@ -222,7 +233,7 @@ fn the_packaged_example_is_valid_and_can_be_kept_up() {
     std::fs::write(&file, uncommented).unwrap();
     let settings = super::settings(&file).unwrap();
     assert!(
-        Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Pages::default())
+        Report::of(&settings, identified(&settings.connections), &Recipes::embedded(), &Expected::default())
             .is_sustainable()
     );
 }

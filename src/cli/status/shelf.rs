@@ -3,8 +3,8 @@
 
 use super::Readings;
 use crate::cli::ending::Failure;
+use crate::cli::expected::Expected;
 use crate::cli::offline::Offline;
-use crate::cli::pages::Pages;
 use crate::config::Settings;
 use crate::domain::ids::{ConnectionKey, TargetKey};
 use crate::domain::spec::{ConnectionSpec, Interval, TargetSpec};
@@ -15,7 +15,7 @@ use crate::engine::findings::MOST_OPEN;
 use crate::engine::view::FindingView;
 use crate::rules::calendar::rfc3339;
 use crate::rules::freshness::{Facts, state};
-use crate::rules::plan::plan;
+use crate::rules::plan::{Load, Question, plan};
 use serde_json::{Value, json};
 
 pub(super) fn read(settings: &Settings) -> Result<Readings, Failure> {
@@ -31,7 +31,7 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
         let enabled = stored.enabled.map_or(spec.poll.enabled, |s| s.on);
         let interval = match spec.poll.interval {
             Interval::Every(every) => every,
-            Interval::Auto => plan(&spec.limits, &Pages::read(&file.store, spec).demands(spec), None).interval,
+            Interval::Auto => shortest(spec, &Expected::read(&file.store, spec)),
         };
         let mut worst: Option<(State, Option<Span>)> = None;
         for target in &spec.targets {
@@ -51,6 +51,12 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
         }));
     }
     Ok(Readings { running: false, connections, targets, date: None })
+}
+
+/// The interval that `auto` means, for this connection alone.
+fn shortest(spec: &ConnectionSpec, expected: &Expected) -> Span {
+    let own = Load { demands: expected.demands(spec), every: Span::ZERO };
+    plan(&Question { limits: &spec.limits, own, ..Question::default() }).kept.interval
 }
 
 /// The open ones, in the shape of the API.

@@ -61,8 +61,7 @@ async fn put(
     messages: Vec<String>,
     now: &Now,
 ) -> Result<Vec<crate::domain::event::Event>, StoreError> {
-    let before = conn.overrides();
-    *conn.overrides.write().unwrap_or_else(PoisonError::into_inner) = next.overrides.clone();
+    conn.is_set_as(&next);
     let mut next = next;
     if state.overrides.interval != next.overrides.interval {
         next.next_poll_at = due(core, conn, &next, now).or(next.next_poll_at);
@@ -85,7 +84,7 @@ async fn put(
             Ok(events)
         }
         Err(e) => {
-            *conn.overrides.write().unwrap_or_else(PoisonError::into_inner) = before;
+            conn.is_set_as(state);
             Err(e)
         }
     }

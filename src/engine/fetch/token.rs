@@ -142,6 +142,7 @@ async fn store(core: &Core, conn: &Conn, vault: &Vault, bytes: Vec<u8>, seen: u6
             follow(core, conn, vault, seen)?;
         }
     }
+    conn.sharing.token_life.learn(vault.standing(conn.credential, core.clock.now().steady).lives);
     Ok(())
 }
 

@@ -133,7 +133,7 @@ impl Counter {
 
     /// Whether it could ever fit: on an empty book.
     fn could_fit(&self, key: &Option<Endpoint>, caller: Caller, cost: u64) -> bool {
-        cost <= self.in_force(key).max(1) && self.fits(key, &Units::default(), 0, caller, cost)
+        self.units(cost) <= self.in_force(key).max(1) && self.fits(key, &Units::default(), 0, caller, cost)
     }
 
     /// `Ok`, or the first moment at which it fits if nothing else happens.

@@ -192,6 +192,13 @@ fn concurrency_counts_requests_not_cost_and_ends_with_the_deadline() {
 }
 
 #[test]
+fn a_weighty_request_may_fly_where_few_may_fly_at_once() {
+    let limits = vec![limit(2, Kind::Concurrent), rolling(1000, 3600)];
+    let heavy = Ask { caller: Caller::Poller, endpoint: "/a".into(), cost: 300 };
+    assert_eq!(Ledger::new(CredentialId([7; 16]), limits).would_admit(&at(0), &heavy), Ok(()));
+}
+
+#[test]
 fn a_cost_that_can_never_fit_is_said_so() {
     let mut five = rolling(5, 300);
     five.keep.insert(Caller::Refresh, 2);

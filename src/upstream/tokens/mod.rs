@@ -39,6 +39,9 @@ pub struct Standing {
     pub anew: bool,
     /// What was stored cannot be opened: the key file is another one.
     pub key_lost: bool,
+    /// How long its access tokens are used before another one is asked for, as the last one said; `None`: nobody has said it yet.
+    /// One that does not end by itself lives for ever.
+    pub lives: Option<Span>,
 }
 
 /// What came of asking for new tokens.
@@ -68,6 +71,9 @@ struct Held {
     access: Option<String>,
     /// On the steady timeline, which survives restarts.
     expires_at: Option<u64>,
+    /// How long it was said to be good for, ms; u64::MAX where nothing was said. `None`: before its first, or of an older version.
+    #[serde(default)]
+    lives: Option<u64>,
     /// Digest of the configured token that all of these come from.
     seed: [u8; 16],
 }
@@ -132,7 +138,7 @@ impl Vault {
             Some(None) => (None, true, Some(lost_key(&connection))),
             None => (None, false, None),
         };
-        let fresh = || Held { refresh: refresh.expose().to_owned(), access: None, expires_at: None, seed };
+        let fresh = || Held { refresh: refresh.expose().to_owned(), access: None, expires_at: None, lives: None, seed };
         let held = held.unwrap_or_else(fresh);
         self.hide(&held);
         let client_secret = client_secret.cloned();
@@ -171,6 +177,7 @@ impl Vault {
             version: grant.version,
             anew: grant.anew,
             key_lost: grant.key_lost,
+            lives: grant.held.lives.map(|ms| Span(ms).saturating_sub(LEEWAY)),
         }
     }
 
@@ -239,7 +246,8 @@ impl Vault {
         let refresh = tokens.refresh.as_ref().map_or_else(|| grant.held.refresh.clone(), |r| r.expose().to_owned());
         let expires_at = tokens.expires_in.map(|span| (asked_at.steady + span).0);
         let access = Some(tokens.access.expose().to_owned());
-        let pending = Held { refresh, access, expires_at, seed: grant.held.seed };
+        let lives = Some(tokens.expires_in.map_or(u64::MAX, |span| span.0));
+        let pending = Held { refresh, access, expires_at, lives, seed: grant.held.seed };
         let sealed = self.sealed(credential, &pending);
         grant.pending = Some(pending);
         sealed.map_err(|why| tracing::error!("{why}")).ok()

@@ -78,6 +78,7 @@ pub fn yard() -> ConnectionView {
         poll: PollView {
             interval_seconds: Seconds::whole(75),
             effective_interval_seconds: Seconds::whole(75),
+            stretched: None,
             last_poll_at: Some(ago(41)),
             next_poll_at: Some(ago(-34)),
         },
@@ -87,7 +88,7 @@ pub fn yard() -> ConnectionView {
             inactivity_ttl_seconds: ControlView { configured: None, set: None },
             completion_grace_seconds: ControlView { configured: Some(Seconds::whole(0)), set: None },
         },
-        forecast: ForecastView { requests_per_day: 1152, ceiling_targets: Some(1) },
+        forecast: ForecastView { requests_per_day: 1152, units_per_day: 1152, ceiling_targets: Some(1) },
         oldest_age_seconds: Some(41),
         findings: vec![],
         targets: vec!["controller".to_owned()],
@@ -140,6 +141,7 @@ pub fn cellar() -> ConnectionView {
         poll: PollView {
             interval_seconds: Seconds::whole(300),
             effective_interval_seconds: Seconds::whole(300),
+            stretched: None,
             last_poll_at: None,
             next_poll_at: Some(ago(-300)),
         },
