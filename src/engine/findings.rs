@@ -6,6 +6,7 @@ use super::words::{calendar_day, clock_time};
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
 use crate::domain::ids::{Endpoint, WebhookKey};
 use crate::domain::limit::Limit;
+use crate::domain::oauth::Rotation;
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::quota::LimitKey;
@@ -151,6 +152,62 @@ pub fn scan_is_whole(target: &Target, before: &TargetState, at: Stamp) -> Option
 
 fn scan_of(target: &Target) -> Matter {
     Matter { kind: FindingKind::ScanIncomplete, ..emptiness(target) }
+}
+
+/// Why there is no token.
+#[derive(Clone, Copy, Debug)]
+pub enum NoToken<'a> {
+    /// The refresh token is not accepted any more.
+    Dead(Rotation),
+    /// And the newer one cannot be opened with the key file.
+    KeyLost,
+    /// The client is not accepted: a code of RFC 6749 section 5.2.
+    Client(&'a str),
+}
+
+/// What tells the lost key apart: once it is back, nothing has to be granted anew.
+const KEY: &str = "larder.key";
+
+/// A person has to grant access anew, or to put the key back.
+pub fn no_token(conn: &Conn, why: NoToken<'_>, at: Stamp) -> FindingChange {
+    let (provider, connection) = (&conn.spec.provider, &conn.spec.key.connection);
+    let dead =
+        |why: &str| format!("{provider} does not accept the refresh token of connection {connection} any more: {why}");
+    let sentence = match why {
+        NoToken::KeyLost => dead(
+            "the newer one is sealed in the data file, and the key file beside it (larder.key) does not open it. Put the old key file back; \
+             without it a token has to be granted anew.",
+        ),
+        NoToken::Dead(Rotation::Keeps) => dead("it was revoked, or its time is up. It has to be granted anew."),
+        NoToken::Dead(Rotation::Rotates) => dead(
+            "it was revoked, its time is up, or the answer that replaced it was lost when Larder was stopped in the middle of a \
+             renewal. It has to be granted anew.",
+        ),
+        NoToken::Client(code) => format!(
+            "{provider} does not accept this client ({code}): check client_id, client_secret, auth and scope of connection {connection}."
+        ),
+    };
+    let subject = if matches!(why, NoToken::KeyLost) { KEY } else { "" };
+    let detail = "Put a new refresh token where the connection's credential lies and start Larder again; items, history and budget stay.";
+    let (about, credential) = (tokens(conn, subject), Some(conn.credential));
+    FindingChange::Seen(Seen { about, credential, at, sentence, detail: Some(detail.to_owned()) })
+}
+
+/// There are tokens, whatever it was that there were none.
+pub fn tokens_again(conn: &Conn, at: Stamp, because: &str) -> Vec<FindingChange> {
+    let settled = |subject| FindingChange::Settled { about: tokens(conn, subject), at, because: because.to_owned() };
+    ["", KEY].map(settled).into()
+}
+
+/// Whether the key file did not open what was stored, and nothing has settled that since.
+pub fn key_was_lost(core: &Core, conn: &Conn) -> Result<bool, StoreError> {
+    let about = tokens(conn, KEY);
+    Ok(core.store.open_findings(&conn.spec.key, MOST_OPEN)?.iter().any(|f| f.about == about))
+}
+
+fn tokens(conn: &Conn, subject: &str) -> Matter {
+    let (connection, kind) = (conn.spec.key.clone(), FindingKind::CredentialReauthorize);
+    Matter { connection, target: None, kind, subject: subject.to_owned() }
 }
 
 /// Others who spend on the credential, or their absence.

@@ -336,8 +336,9 @@ async fn a_lost_key_asks_for_the_credential_again_and_loses_nothing_else() {
     let mut app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
     reads(&app, "yard").await;
     app.stop().await;
-    let configured = truth.refresh();
-    std::fs::remove_file(app.folder().join("larder.key")).expect("the key file");
+    let (configured, key) = (truth.refresh(), app.folder().join("larder.key"));
+    let kept = std::fs::read(&key).expect("the key file");
+    std::fs::remove_file(&key).expect("the key file");
     app.boots().await;
     eventually("it says that the key is another one", SOON, || async {
         app.log().contains("cannot be opened with the key file").then_some(())
@@ -351,4 +352,24 @@ async fn a_lost_key_asks_for_the_credential_again_and_loses_nothing_else() {
         page.contains("Put the old key file back") && page.contains("granted anew"),
         "and the page says so: {page}"
     );
+
+    // The key is found: nothing waits for the end of a hold.
+    app.stop().await;
+    std::fs::write(&key, kept).expect("the key file");
+    app.boots().await;
+    assert_eq!(app.connection("yard").await["hold"], serde_json::Value::Null);
+    assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
+    let open = app.findings("?open=true").await;
+    assert!(open.iter().all(|f| f["kind"] != "credential_reauthorize"), "{open:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_lives_for_a_few_seconds_serves_until_it_is_nearly_over() {
+    let truth = Truth::new(20);
+    let provider = provider(&truth).await;
+    let app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
+    for _ in 0..4 {
+        reads(&app, "yard").await;
+    }
+    assert_eq!(provider.asked_of("/token").len(), 1, "no renewal for each request: {:?}", provider.asked());
 }

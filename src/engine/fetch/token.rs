@@ -6,18 +6,19 @@ use super::{Stopped, holds, learn};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Hold, HoldChange, HoldReason, HoldScope};
 use crate::domain::event::NewEvent;
-use crate::domain::finding::{FindingChange, FindingKind, Matter, Seen};
+use crate::domain::finding::FindingChange;
 use crate::domain::ids::{Caller, ChargeId, CredentialId};
 use crate::domain::limit::{Kind, Limit, Scope};
-use crate::domain::oauth::{Counted, OAuthSpec, Rotation};
+use crate::domain::oauth::{Counted, OAuthSpec};
 use crate::domain::outcome::{Outcome, Reach, Verdict, WaitHint};
 use crate::domain::reply::Reply;
 use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
 use crate::engine::core::{Conn, Core};
+use crate::engine::findings::{self, NoToken};
 use crate::rules::budget::{Permit, Refusal};
 use crate::store::{Commit, StoreError, Swap};
-use crate::upstream::tokens::{Renewal, Renewed, Vault};
+use crate::upstream::tokens::{Renewal, Renewed, Standing, Vault};
 
 /// The budget of renewals that the provider does not count: a loop is impossible, a working token never meets it.
 pub fn own_pace() -> Vec<Limit> {
@@ -88,15 +89,10 @@ pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u6
     match renewal.result {
         Renewed::Granted(sealed) => {
             store(core, conn, vault, sealed, standing.version).await?;
-            let settled = FindingChange::Settled {
-                about: matter(conn),
-                at,
-                because: format!("{} gives tokens again.", conn.spec.provider),
-            };
+            let settled = findings::tokens_again(conn, at, &format!("{} gives tokens again.", conn.spec.provider));
             let resolution = resolution(at, Outcome::Data, renewal.status, "token renewed".to_owned(), None);
             core.count(&conn.spec.key, caller, Outcome::Data);
-            let events =
-                core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), vec![settled])).await?;
+            let events = core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), settled)).await?;
             core.publish(events);
             Ok(())
         }
@@ -204,7 +200,12 @@ fn judged(
                 Renewed::InvalidGrant(said) => said.clone(),
                 _ => None,
             };
-            let finding = needed(conn, renewal, dead_token(core, conn, oauth));
+            let standing = core.door.vault().map(|v| v.standing(conn.credential, core.clock.now().steady));
+            let why = match standing {
+                Some(standing) if standing.key_lost => NoToken::KeyLost,
+                _ => NoToken::Dead(oauth.rotation),
+            };
+            let finding = findings::no_token(conn, why, renewal.arrived_at);
             (
                 rejected("token endpoint: the refresh token is not accepted".to_owned(), said),
                 Some(finding),
@@ -212,11 +213,7 @@ fn judged(
             )
         }
         Renewed::Refused(code, said) => {
-            let sentence = format!(
-                "{} does not accept this client ({code}): check client_id, client_secret, auth and scope of connection {}.",
-                conn.spec.provider, conn.spec.key.connection
-            );
-            let finding = needed(conn, renewal, sentence);
+            let finding = findings::no_token(conn, NoToken::Client(code), renewal.arrived_at);
             (rejected(format!("token endpoint: {code}"), said.clone()), Some(finding), Settlement::Posted)
         }
         Renewed::Unclear(reply) => (unclear(core, conn, reply), None, reply.settlement()),
@@ -248,39 +245,6 @@ fn unclear(core: &Core, conn: &Conn, reply: &Reply) -> Verdict {
     }
 }
 
-fn matter(conn: &Conn) -> Matter {
-    let subject = String::new();
-    Matter { connection: conn.spec.key.clone(), target: None, kind: FindingKind::CredentialReauthorize, subject }
-}
-
-fn needed(conn: &Conn, renewal: &Renewal, sentence: String) -> FindingChange {
-    let detail = "Put a new refresh token where the connection's credential lies and start Larder again; items, history and budget stay.";
-    FindingChange::Seen(Seen {
-        about: matter(conn),
-        credential: Some(conn.credential),
-        at: renewal.arrived_at,
-        sentence,
-        detail: Some(detail.to_owned()),
-    })
-}
-
-fn dead_token(core: &Core, conn: &Conn, oauth: &OAuthSpec) -> String {
-    let standing = renewing(core, conn).map(|(_, vault)| vault.standing(conn.credential, core.clock.now().steady));
-    let why = match oauth.rotation {
-        _ if standing.is_some_and(|s| s.key_lost) => {
-            "the newer one is sealed in the data file, and the key file beside it (larder.key) does not open it. Put the old key file back; \
-             without it a token has to be granted anew."
-        }
-        Rotation::Keeps => "it was revoked, or its time is up. It has to be granted anew.",
-        Rotation::Rotates => {
-            "it was revoked, its time is up, or the answer that replaced it was lost when Larder was stopped in the middle of a \
-             renewal. It has to be granted anew."
-        }
-    };
-    let (provider, connection) = (&conn.spec.provider, &conn.spec.key.connection);
-    format!("{provider} does not accept the refresh token of connection {connection} any more: {why}")
-}
-
 fn resolution(at: Stamp, outcome: Outcome, status: Option<u16>, rule: String, said: Option<String>) -> Resolution {
     Resolution { at, settlement: Settlement::Posted, outcome, status, rule, said, cost: None }
 }
@@ -296,21 +260,26 @@ fn commit(
     Commit { resolve, hold, events, findings, ..Commit::default() }
 }
 
-/// Refusals of an earlier refresh token mean nothing for the one that the operator gave since.
+/// Refusals of an earlier refresh token mean nothing for the one that the operator gave since, nor for the stored one that can be opened
+/// again.
 pub async fn begin(core: &Core) -> Result<(), StoreError> {
     for conn in core.connections.values() {
         let Some((_, vault)) = renewing(core, conn) else { continue };
         let now = core.clock.now();
-        if !vault.standing(conn.credential, now.steady).anew {
-            continue;
-        }
+        let standing = vault.standing(conn.credential, now.steady);
+        let because = match standing {
+            Standing { key_lost: false, .. } if findings::key_was_lost(core, conn)? => {
+                "The key file opens what is stored again."
+            }
+            Standing { anew: true, .. } => "There is another refresh token.",
+            _ => continue,
+        };
         let old = |h: &Hold| h.reason == HoldReason::CredentialRejected;
         let lifted: Vec<HoldChange> =
             core.store.holds(conn.credential).into_iter().filter(old).map(|h| HoldChange::Lift(h.scope)).collect();
-        let because = "There is another refresh token.".to_owned();
-        let settled = FindingChange::Settled { about: matter(conn), at: now.stamp(), because };
+        let settled = findings::tokens_again(conn, now.stamp(), because);
         let events = holds::events(core, conn, &now, &lifted);
-        let events = core.commit(commit(conn, None, lifted, events, vec![settled])).await?;
+        let events = core.commit(commit(conn, None, lifted, events, settled)).await?;
         core.publish(events);
     }
     Ok(())

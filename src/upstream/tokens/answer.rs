@@ -57,12 +57,12 @@ pub(super) fn read(status: u16, body: &[u8]) -> Said {
     }
 }
 
-/// A number or a number as text; nothing absurd.
+/// A number or a number as text; nothing absurd. A token that is over when it comes is none: such a zero says nothing.
 fn seconds(value: &Value) -> Option<Span> {
     let seconds = match value {
         Value::Number(n) => n.as_f64()?,
         Value::String(text) => text.trim().parse().ok()?,
         _ => return None,
     };
-    (seconds.is_finite() && (0.0..=1e10).contains(&seconds)).then(|| Span::from_secs(seconds as u64))
+    (seconds.is_finite() && (1.0..=1e10).contains(&seconds)).then(|| Span::from_secs(seconds as u64))
 }

@@ -27,6 +27,8 @@ use zeroize::Zeroizing;
 const PURPOSE: &str = "oauth2 tokens";
 /// A token this close to its end is renewed first: the request must arrive before it.
 const LEEWAY: Span = Span::from_secs(30);
+/// No leeway is more than this part of the token's life: else one that lives for a minute would be renewed before every request.
+const LEEWAY_PART: u64 = 10;
 
 /// How a credential stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,13 +173,14 @@ impl Vault {
     pub fn standing(&self, credential: CredentialId, now: Steady) -> Standing {
         let grants = self.grants();
         let Some(grant) = grants.get(&credential) else { return Standing::default() };
-        let in_time = grant.held.expires_at.is_none_or(|at| now + LEEWAY < Steady(at));
+        let early = grant.held.lives.map_or(LEEWAY, leeway);
+        let in_time = grant.held.expires_at.is_none_or(|at| now + early < Steady(at));
         Standing {
             valid: grant.held.access.is_some() && in_time,
             version: grant.version,
             anew: grant.anew,
             key_lost: grant.key_lost,
-            lives: grant.held.lives.map(|ms| Span(ms).saturating_sub(LEEWAY)),
+            lives: grant.held.lives.map(|ms| Span(ms).saturating_sub(leeway(ms))),
         }
     }
 
@@ -284,6 +287,11 @@ impl Vault {
             grant.held.access = None;
         }
     }
+}
+
+/// How long before its end a token is renewed that lives for so many milliseconds.
+fn leeway(lives_ms: u64) -> Span {
+    LEEWAY.min(Span(lives_ms / LEEWAY_PART))
 }
 
 /// `application/x-www-form-urlencoded`, strictly: what every reader of forms reads the same.

@@ -101,6 +101,21 @@ fn a_token_is_used_when_it_is_stored_and_not_before() {
 }
 
 #[test]
+fn a_short_life_has_a_short_leeway() {
+    for (expires_in, renewed_at_s) in [("20", 118), ("60", 154), ("300", 370), ("3600", 3670)] {
+        let (vault, _) = Bench::new().vault("refresh-token-1", None);
+        granted(&vault, &TOKENS.replace("3600", expires_in));
+        vault.adopt(CREDENTIAL, 1);
+        let valid = |ms: u64| vault.standing(CREDENTIAL, Steady(ms)).valid;
+        assert_eq!((valid(renewed_at_s * 1000 - 1), valid(renewed_at_s * 1000)), (true, false), "{expires_in} s");
+    }
+    let (vault, _) = Bench::new().vault("refresh-token-1", None);
+    granted(&vault, &TOKENS.replace("3600", "0"));
+    vault.adopt(CREDENTIAL, 1);
+    assert!(vault.standing(CREDENTIAL, Steady(1_000_000)).valid, "a zero says nothing of its end");
+}
+
+#[test]
 fn another_configured_token_begins_anew_and_a_lost_key_says_so() {
     let bench = Bench::new();
     let (vault, _) = bench.vault("refresh-token-1", None);
