@@ -16,6 +16,7 @@ use crate::domain::time::{Now, Span, Stamp};
 use crate::domain::webhook::{DeliveryTrouble, WebhookState};
 use crate::rules::ending;
 use crate::rules::learn::{Amount, Lesson, Others};
+use crate::rules::reconcile::believed_after;
 use crate::store::StoreError;
 
 /// Open findings that one page, answer or clean-up looks at.
@@ -24,19 +25,27 @@ pub const MOST_OPEN: usize = 200;
 const UNDELIVERED: Span = Span::from_secs(600);
 
 /// A set that had members was answered as empty; what it was stays on the shelf until it is said again (A10).
-pub fn suddenly_empty(conn: &Conn, target: &Target, before: &TargetState, at: Stamp) -> FindingChange {
+pub fn suddenly_empty(
+    conn: &Conn,
+    target: &Target,
+    before: &TargetState,
+    (since, at): (Stamp, Stamp),
+) -> FindingChange {
+    let earliest = since.wall + believed_after(conn.base_interval());
     let items = match before.item_count {
         1 => "1 item".to_owned(),
         n => format!("{n} items"),
     };
     let as_of = before.as_of.map_or_else(|| "before".to_owned(), |s| format!("at {}", clock_time(s.wall, at.wall)));
     FindingChange::Seen(Seen {
-        about: emptiness(target),
+        about: emptiness(target, ""),
         credential: Some(conn.credential),
         at,
         sentence: format!(
-            "{} answered {} with nothing, where {items} were {as_of}; those stay until it says so again.",
-            conn.spec.provider, target.key.target
+            "{} answered {} with nothing, where {items} were {as_of}; those stay until it says so again, not before {}.",
+            conn.spec.provider,
+            target.key.target,
+            clock_time(earliest, at.wall)
         ),
         detail: None,
     })
@@ -45,7 +54,7 @@ pub fn suddenly_empty(conn: &Conn, target: &Target, before: &TargetState, at: St
 /// An answer without the list that had members: missing, or something else in its place. It is never believed; what was stays.
 pub fn lost_its_shape(conn: &Conn, target: &Target, before: &TargetState, why: &str, at: Stamp) -> FindingChange {
     FindingChange::Seen(Seen {
-        about: emptiness(target),
+        about: emptiness(target, SHAPE),
         credential: Some(conn.credential),
         at,
         sentence: format!(
@@ -110,20 +119,28 @@ fn ceiling(conn: &Conn) -> Matter {
 }
 
 /// The target was answered: emptiness was confirmed, or was none.
-pub fn answered_again(target: &Target, item_count: u64, at: Stamp) -> FindingChange {
+pub fn answered_again(target: &Target, item_count: u64, at: Stamp) -> [FindingChange; 2] {
     let because = match item_count {
         0 => format!("{} is really empty: the provider said so again.", target.key.target),
         _ => format!("{} has its items again.", target.key.target),
     };
-    FindingChange::Settled { about: emptiness(target), at, because }
+    ["", SHAPE].map(|what| FindingChange::Settled { about: emptiness(target, what), at, because: because.clone() })
 }
 
-fn emptiness(target: &Target) -> Matter {
+/// Since when the target is answered as empty, if that is not settled.
+pub fn empty_since(core: &Core, target: &Target) -> Result<Option<Stamp>, StoreError> {
+    Ok(core.store.open_finding(&emptiness(target, ""))?.map(|f| f.opened_at))
+}
+
+/// What tells a list that is not there from one that is empty.
+const SHAPE: &str = "shape";
+
+fn emptiness(target: &Target, what: &str) -> Matter {
     Matter {
         connection: target.key.connection.clone(),
         target: Some(target.key.target.clone()),
         kind: FindingKind::SuddenEmptiness,
-        subject: String::new(),
+        subject: what.to_owned(),
     }
 }
 
@@ -151,7 +168,7 @@ pub fn scan_is_whole(target: &Target, before: &TargetState, at: Stamp) -> Option
 }
 
 fn scan_of(target: &Target) -> Matter {
-    Matter { kind: FindingKind::ScanIncomplete, ..emptiness(target) }
+    Matter { kind: FindingKind::ScanIncomplete, ..emptiness(target, "") }
 }
 
 /// Why there is no token.
@@ -201,8 +218,7 @@ pub fn tokens_again(conn: &Conn, at: Stamp, because: &str) -> Vec<FindingChange>
 
 /// Whether the key file did not open what was stored, and nothing has settled that since.
 pub fn key_was_lost(core: &Core, conn: &Conn) -> Result<bool, StoreError> {
-    let about = tokens(conn, KEY);
-    Ok(core.store.open_findings(&conn.spec.key, MOST_OPEN)?.iter().any(|f| f.about == about))
+    Ok(core.store.open_finding(&tokens(conn, KEY))?.is_some())
 }
 
 fn tokens(conn: &Conn, subject: &str) -> Matter {

@@ -100,15 +100,45 @@ fn reconciled(
     round.finish(state, extent)
 }
 
-/// The reason of a [`doubt`], word for word: it is how the second answer in a row is known.
-pub const SUDDENLY_EMPTY: &str = "the answer was suddenly empty; a second one in a row would be believed";
+/// The reason of a doubt, word for word: it is how the next answer in a row is known.
+pub const SUDDENLY_EMPTY: &str = "the answer was suddenly empty; it is believed if it is still so a while later";
+
+/// Nobody's impatience makes an account empty: it is asked again at least so long after the first time.
+const BELIEVED_AFTER: Span = Span::from_secs(60);
+
+/// How long after the first empty answer another one is believed: at the next poll, which may come a little early.
+pub fn believed_after(interval: Span) -> Span {
+    Span(interval.0 - interval.0 / 10).max(BELIEVED_AFTER)
+}
+
+/// An answer without an item, where there were some.
+pub fn is_sudden(state: &TargetState, seen: &[Sighting]) -> bool {
+    seen.is_empty() && state.item_count > 0
+}
 
 /// Law 4: a target that had items and is suddenly empty is more often a provider in trouble than an empty account (A10).
-/// Such an answer is unexpected and replaces nothing; the next one, if it says the same, is believed.
-/// Returns the reason for the target's trouble.
+/// Such an answer is unexpected and replaces nothing. One like it right after it is believed, if it arrives late enough after the
+/// first of them, at `since`. Returns since when it is doubted.
+pub fn doubted(
+    state: &TargetState,
+    seen: &[Sighting],
+    since: Option<Stamp>,
+    at: Stamp,
+    interval: Span,
+) -> Option<Stamp> {
+    let since = since.unwrap_or(at);
+    let is_old = at.steady.since(since.steady) >= believed_after(interval);
+    (is_sudden(state, seen) && !(in_a_row(state) && is_old)).then_some(since)
+}
+
+/// The same of readings that come an interval apart by themselves: the second in a row is believed. Returns the reason for the target's
+/// trouble.
 pub fn doubt(state: &TargetState, seen: &[Sighting]) -> Option<&'static str> {
-    let said_before = state.trouble.as_ref().is_some_and(|t| t.reason == SUDDENLY_EMPTY);
-    (seen.is_empty() && state.item_count > 0 && !said_before).then_some(SUDDENLY_EMPTY)
+    (is_sudden(state, seen) && !in_a_row(state)).then_some(SUDDENLY_EMPTY)
+}
+
+fn in_a_row(state: &TargetState) -> bool {
+    state.trouble.as_ref().is_some_and(|t| t.reason == SUDDENLY_EMPTY)
 }
 
 /// The state after an answer that confirmed the last one (304).

@@ -250,10 +250,12 @@ fn a_first_part_makes_no_whole_answer() {
 }
 
 #[test]
-fn sudden_emptiness_is_believed_the_second_time() {
+fn sudden_emptiness_is_believed_when_it_is_still_so_a_while_later() {
     let mut state = TargetState { item_count: 3, ..TargetState::default() };
-    assert_eq!(doubt(&state, &[zone("1", "idle", 0, None)]), None);
-    let reason = doubt(&state, &[]).unwrap();
+    let quarter = Span::from_secs(900);
+    let ask = |state: &TargetState, since: Option<u64>, s: u64| doubted(state, &[], since.map(at), at(s), quarter);
+    assert_eq!(doubted(&state, &[zone("1", "idle", 0, None)], None, at(0), quarter), None);
+    assert_eq!(ask(&state, None, 100), Some(at(100)));
     let trouble = |reason: &str| Trouble {
         since: at(1),
         outcome: Outcome::Unexpected,
@@ -262,10 +264,14 @@ fn sudden_emptiness_is_believed_the_second_time() {
         failures: 1,
     };
     state.trouble = Some(trouble("no answer within 30 s"));
-    assert!(doubt(&state, &[]).is_some(), "other trouble does not count");
-    state.trouble = Some(trouble(reason));
-    assert_eq!(doubt(&state, &[]), None);
-    assert_eq!(doubt(&TargetState::default(), &[]), None, "an account may be empty from the start");
+    assert_eq!(ask(&state, Some(100), 1_000), Some(at(100)), "another trouble came between");
+    state.trouble = Some(trouble(SUDDENLY_EMPTY));
+    assert_eq!(ask(&state, Some(100), 101), Some(at(100)), "somebody impatient asked again");
+    assert_eq!(ask(&state, Some(100), 909), Some(at(100)));
+    assert_eq!(ask(&state, Some(100), 910), None, "the next poll");
+    assert_eq!(ask(&state, None, 910), Some(at(910)), "nobody knows since when");
+    assert_eq!(ask(&TargetState::default(), None, 0), None, "an account may be empty from the start");
+    assert_eq!(believed_after(Span::from_secs(2)), Span::from_secs(60), "however often it is polled");
 }
 
 #[test]

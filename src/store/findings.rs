@@ -29,6 +29,15 @@ impl Store {
     pub fn open_findings(&self, connection: &ConnectionKey, limit: usize) -> Result<Vec<Finding>, StoreError> {
         self.core().read(|s| open_findings(s, connection, limit))
     }
+
+    /// What is open of a matter.
+    pub fn open_finding(&self, about: &Matter) -> Result<Option<Finding>, StoreError> {
+        let key = tables::open_finding(about, records::finding_kind(about.kind));
+        self.core().read(|s| match s.get(Table::OpenFindings, &key, numbered)? {
+            Some(id) => s.get(Table::Findings, &tables::number(id), |bytes| records::finding_of(id, bytes)),
+            None => Ok(None),
+        })
+    }
 }
 
 /// By the index of open matters, which begins with the connection.

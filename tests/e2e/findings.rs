@@ -3,7 +3,7 @@
 use crate::support::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sudden_emptiness_is_a_finding_until_it_is_confirmed_or_over() {
+async fn sudden_emptiness_is_a_finding_until_it_is_over_and_nobody_hastens_it() {
     let provider = FakeProvider::unlimited().await;
     let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("60s").min_age("1ms"));
     let mut app = TestApp::start(config).await;
@@ -36,6 +36,13 @@ async fn sudden_emptiness_is_a_finding_until_it_is_confirmed_or_over() {
     let metrics = app.get("/metrics").await.body;
     let gauge = "larder_findings_open{organization=\"default\",connection=\"yard\",kind=\"sudden_emptiness\"} 1";
     assert!(metrics.contains(gauge), "{metrics}");
+
+    // Somebody impatient asks again and is answered the same: that is no confirmation.
+    provider.next(Mode::Json(200, "{\"relays\": []}".to_owned()));
+    app.operator().refreshes("yard", "controller").await;
+    assert_eq!(app.target("yard", "controller").await["item_count"], 3, "the last good answer still stays");
+    assert_eq!(app.findings("?open=true").await[0]["count"], 2);
+    assert!(sentence.contains("not before"), "{sentence}");
 
     let mut events = app.events(None).await;
     app.operator().refreshes("yard", "controller").await;

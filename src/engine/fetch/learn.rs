@@ -2,7 +2,7 @@
 
 use super::exchange::Exchanged;
 use super::part::Part;
-use super::{Done, Round, Stopped, holds, lessons};
+use super::{Done, Round, Stopped, doubt, holds, lessons};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, HoldChange};
 use crate::domain::event::{EventKind, NewEvent};
@@ -243,6 +243,8 @@ pub fn placeholder() -> Reply {
 pub enum Content {
     Kept,
     Confirmed,
+    /// Suddenly empty since then, and not believed yet.
+    Doubted(Stamp),
     /// Validators and all.
     Replaced(Box<reconcile::Reconciled>),
     /// A page with others behind it: the shelf waits for the last.
@@ -273,8 +275,9 @@ fn content(
         (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.headers(), reply.arrived_at) {
             Err(sentence) => kept(&wrong_shape(&sentence)),
             Ok(seen) => {
-                if let Some(reason) = reconcile::doubt(before, &seen) {
-                    return kept(reason);
+                if let Some(since) = doubt::doubt(core, conn, target, before, &seen, reply.arrived_at)? {
+                    let verdict = unexpected(core, conn, reply, reconcile::SUDDENLY_EMPTY);
+                    return Ok((verdict, Content::Doubted(since)));
                 }
                 let old = core.store.items(&target.key)?;
                 let mut result = reconcile::reconcile(before, &old, seen, reply.arrived_at);
@@ -306,15 +309,18 @@ fn learned(
 ) -> Learned {
     let key = &target.key;
     let was_troubled = before.trouble.is_some();
-    let settled = |items| was_troubled.then(|| findings::answered_again(target, items, reply.arrived_at)).into_iter();
+    let settled = |items| {
+        let again = was_troubled.then(|| findings::answered_again(target, items, reply.arrived_at));
+        again.into_iter().flatten()
+    };
     match content {
         Content::Page => Learned { writes: Vec::new(), events: Vec::new(), findings: Vec::new(), quiet: true },
-        Content::Kept => {
+        Content::Kept | Content::Doubted(_) => {
             let trouble = trouble(before.trouble.as_ref(), after, reply);
             let events = troubled(conn, target, before, &trouble, reply.arrived_at).into_iter().collect();
             let (at, flaw) = (reply.arrived_at, shape_flaw(&after.verdict.rule).filter(|_| before.item_count > 0));
-            let findings = match after.verdict.rule.as_str() {
-                reconcile::SUDDENLY_EMPTY => Some(findings::suddenly_empty(conn, target, before, at)),
+            let findings = match content {
+                Content::Doubted(since) => Some(findings::suddenly_empty(conn, target, before, (since, at))),
                 _ => flaw.map(|why| findings::lost_its_shape(conn, target, before, why, at)),
             };
             let state = TargetState { trouble: Some(trouble), ..before.clone() };

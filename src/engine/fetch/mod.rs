@@ -3,6 +3,7 @@
 //!
 //! A list that comes page by page is fetched a page at a call: see [`scan`].
 
+mod doubt;
 pub mod exchange;
 mod holds;
 pub mod learn;

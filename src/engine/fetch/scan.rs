@@ -5,7 +5,7 @@
 use super::exchange::Exchanged;
 use super::learn::{self, Content, Judged, hear, settle, unexpected};
 use super::part::{self, Part, Why};
-use super::{Done, Round, Stopped, Wish};
+use super::{Done, Round, Stopped, Wish, doubt};
 use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::page::Scan;
@@ -203,9 +203,10 @@ impl Scanning {
     }
 
     /// Law 4 for the whole list: sudden emptiness is believed the second time.
-    fn whole(&mut self, core: &Core, target: &Target, pager: &Pager, before: &TargetState) -> Result<Whole, Stopped> {
-        if let Some(reason) = reconcile::doubt(before, &self.seen) {
-            return Ok(Whole::Doubted(reason));
+    fn whole(&mut self, asked: Asked<'_>, pager: &Pager) -> Result<Whole, Stopped> {
+        let Asked { core, conn, target, before, .. } = asked;
+        if let Some(since) = doubt::doubt(core, conn, target, before, &self.seen, self.last)? {
+            return Ok(Whole::Doubted(since));
         }
         let as_of = self.began.unwrap_or(self.last);
         let seen = std::mem::take(&mut self.seen);
@@ -238,7 +239,7 @@ struct Got<'a> {
 
 enum Whole {
     Result(Box<Reconciled>),
-    Doubted(&'static str),
+    Doubted(Stamp),
 }
 
 /// Whose page it is.
@@ -277,11 +278,11 @@ pub async fn from_page(
         Turn::Confirmed => Content::Confirmed,
         Turn::Failed => part(&scan, None)?,
         Turn::Broken(why) => part(&scan, Some(why.clone()))?,
-        Turn::Whole => match scan.whole(core, target, pager, before)? {
+        Turn::Whole => match scan.whole(asked, pager)? {
             Whole::Result(result) => Content::Replaced(result),
-            Whole::Doubted(reason) => {
-                verdict = unexpected(core, conn, &reply, reason);
-                Content::Kept
+            Whole::Doubted(since) => {
+                verdict = unexpected(core, conn, &reply, reconcile::SUDDENLY_EMPTY);
+                Content::Doubted(since)
             }
         },
     };
