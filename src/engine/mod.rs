@@ -28,6 +28,7 @@ pub mod spending;
 pub mod targets;
 pub mod turns;
 pub mod view;
+mod voices;
 pub mod webhooks;
 pub mod words;
 

@@ -8,6 +8,7 @@ use super::items;
 use super::plans;
 use super::targets::Target;
 use super::view::*;
+use super::voices::{self, Voice};
 use super::words::{self, Said, Standing};
 use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope};
 use crate::domain::event::Event;
@@ -124,25 +125,17 @@ fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: 
 
 pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError> {
     let snapshot = Snapshot::take(core, conn)?;
-    let (mut ages, mut words, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ages, mut voices) = (Vec::new(), Vec::new());
     let targets = conn.targets.now();
     for target in targets.iter() {
         if matches!(target.life().phase, Phase::Active | Phase::Pending) {
             let state = core.store.target(&target.key)?.unwrap_or_default();
             let facts = snapshot.facts(conn, Some((target, &state)));
             ages.push(facts.counted_age().map(Span::as_secs));
-            let word = freshness::state(&facts);
-            words.push(word);
-            troubles.extend(state.trouble.map(|t| (word, &target.key.target, t)));
+            voices.push(Voice::of(&target.key.target, &facts, state.trouble));
         }
     }
-    let own = freshness::state(&snapshot.facts(conn, None));
-    // The trouble of the target that speaks: the gravest, and of those the first of the file.
-    let gravest = troubles.iter().min_by_key(|(word, ..)| gravity(*word));
-    let trouble = gravest.map(|(_, name, t)| (*name, t));
-    // The worst target speaks for the connection; one that was never asked only where all are such.
-    let state = words.iter().copied().filter(|w| *w != State::Never).chain(gravest.map(|(word, ..)| *word));
-    let state = state.min_by_key(|word| gravity(*word)).or(words.first().copied()).unwrap_or(own);
+    let (state, trouble) = voices::spoken(&voices, freshness::state(&snapshot.facts(conn, None)));
     let standing = Standing { trouble, ..standing(conn, &snapshot, state, None) };
     let plan = conn.plan();
     Ok(ConnectionView {
@@ -171,11 +164,6 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         targets: targets.iter().map(|t| t.key.target.to_string()).collect(),
         commands: conn.spec.commands.iter().map(command).collect(),
     })
-}
-
-/// For the order of the words where one speaks for all. Asked and never answered is worse than an answer that is due to be renewed.
-fn gravity(word: State) -> (State, bool) {
-    if word == State::Never { (State::Ageing, false) } else { (word, true) }
 }
 
 fn command(spec: &crate::domain::spec::CommandSpec) -> CommandView {

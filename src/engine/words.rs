@@ -259,6 +259,10 @@ pub fn connection_sentence(s: &Standing, now: &Now) -> String {
         Some(recovery)
             if matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never) =>
         {
+    // One endpoint that waits by itself is not the connection's state, and not left unsaid.
+    if let Some(hold) = s.hold.filter(|h| h.scope.endpoint().is_some() && s.state > State::Held) {
+        sentence = format!("{sentence} {}", hold_sentence(s.conn, hold, now, Telling::Anew));
+    }
             format!("{sentence} {recovery}")
         }
         _ => sentence,

@@ -137,3 +137,42 @@ async fn an_endpoint_that_is_always_refused_waits_longer_while_others_answer() {
     let hold = &view["endpoint_holds"][0];
     assert!(seconds_between(&hold["since"], &hold["until"]) >= 10, "{view}");
 }
+
+/// What one endpoint is held for is its targets' state, and the connection's where it is so for all of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_of_one_endpoint_is_not_the_connections_state() {
+    let provider = Script::answering(|asked| match (asked.path(), asked.number) {
+        ("/b", 2..) => wire::json(410, &[], "{}"),
+        _ => wire::json(200, &[], r#"{"rows":[{"id":"1"}]}"#),
+    })
+    .await;
+    let target = |name: &str| {
+        format!(
+            "[[connection.target]]\nname = \"{name}\"\nget = \"/{name}\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n\
+             fresh_for = \"10m\"\n"
+        )
+    };
+    let connection = Connection::plain("shop", &provider.base_url()).every("1s").body(&(target("a") + &target("b")));
+    let app = TestApp::start(Config::new().with(connection)).await;
+    app.target_when("shop", "b", "b is gone", |t| t["state"] == "held").await;
+    let view = app.connection("shop").await;
+    assert_eq!((&view["state"], &view["hold"]), (&"ageing".into(), &Value::Null), "{view}");
+    assert_eq!(view["endpoint_holds"][0]["endpoint"], "/b", "{view}");
+    let sentence = view["sentence"].as_str().expect("a sentence");
+    assert!(sentence.contains("b is not renewed since") && sentence.contains("refused /b alone"), "{sentence}");
+    assert_eq!(app.target("shop", "a").await["state"], "fresh");
+    let metrics = app.get("/metrics").await.expect(200).body;
+    let of =
+        |state: &str| format!("connection_state{{organization=\"default\",connection=\"shop\",state=\"{state}\"}}");
+    assert!(
+        metrics.contains(&format!("{} 1", of("ageing"))) && metrics.contains(&format!("{} 0", of("held"))),
+        "{metrics}"
+    );
+    let page = app.get("/c/shop").await.expect(200).body;
+    assert!(page.contains("alone on hold"), "{page}");
+
+    let only = Connection::plain("shop", &provider.base_url()).every("1s").body(&target("b"));
+    let app = TestApp::start(Config::new().with(only)).await;
+    let view = app.connection_when("shop", "its only endpoint is held", |c| c["state"] == "held").await;
+    assert!(view["sentence"].as_str().is_some_and(|s| s.contains("refused /b alone")), "{view}");
+}
