@@ -1,6 +1,7 @@
 //! One value, one form: the whole text is understood or nothing of it. Zero, negative, past and absurd values are no waits; they
 //! are nothing, never an error (A18 to A21). Must not know where a value stood.
 
+use super::tongues;
 use crate::domain::time::{Span, Wall};
 use crate::domain::wait::WaitForm;
 use crate::rules::calendar::http_date;
@@ -14,7 +15,7 @@ const ABSURD_S: f64 = 1e8;
 const LONGEST: usize = 64;
 
 /// A text in the form that a recipe names. `now`: by the clock of whoever wrote it; `zone`: for times without one.
-pub(super) fn read(form: WaitForm, text: &str, now: Wall, zone: &TimeZone) -> Option<Span> {
+pub(in crate::rules) fn read(form: WaitForm, text: &str, now: Wall, zone: &TimeZone) -> Option<Span> {
     let text = text.trim();
     if text.len() > LONGEST {
         return None;
@@ -36,7 +37,7 @@ pub(super) fn read(form: WaitForm, text: &str, now: Wall, zone: &TimeZone) -> Op
 }
 
 /// By magnitude where it is a number, else as an instant or a duration.
-pub(super) fn auto(text: &str, now: Wall, zone: &TimeZone) -> Option<Span> {
+pub(in crate::rules) fn auto(text: &str, now: Wall, zone: &TimeZone) -> Option<Span> {
     let text = text.trim();
     if text.len() > LONGEST {
         return None;
@@ -104,7 +105,7 @@ pub(super) fn time(text: &str, zone: &TimeZone) -> Option<Wall> {
     instant(text, zone, Doubt::Later)
 }
 
-/// `6m0s`, `1h30m`, `20ms`, `2 minutes`, `PT15M`, `00:46:40`: whole days have 24 hours here.
+/// `6m0s`, `1h30m`, `20ms`, `2 minutes`, `1 Stunde und 20 Minuten`, `PT15M`, `00:46:40`: whole days have 24 hours here.
 pub(super) fn duration(text: &str) -> Option<Span> {
     let text = text.trim();
     if !text.bytes().next()?.is_ascii_alphanumeric() || !text.bytes().any(|b| b.is_ascii_digit()) {
@@ -113,7 +114,7 @@ pub(super) fn duration(text: &str) -> Option<Span> {
     let span: jiff::Span = match clock(text) {
         Some(span) => span,
         None if text.contains(':') => return None,
-        None => text.parse().ok()?,
+        None => text.parse().or_else(|_| tongues::plain(text).parse()).ok()?,
     };
     let exact = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).ok()?;
     let ms = u64::try_from(exact.as_millis()).ok()?;
@@ -187,6 +188,10 @@ mod tests {
             (Duration, "P1D", Some(86_400_000)),
             (Duration, "00:46:40", Some(2_800_000)),
             (Duration, "2 minutes", Some(120_000)),
+            (Duration, "1 Stunde und 20 Minuten", Some(4_800_000)),
+            (Duration, "5 segundos", Some(5_000)),
+            (Duration, "1 uur, 5 seconden", Some(3_605_000)),
+            (Duration, "5 Äpfel", None),
             (Duration, "-5s", None),
             (Duration, "5s ago", None),
             (Duration, "00:61:00", None),

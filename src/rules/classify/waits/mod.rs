@@ -2,13 +2,14 @@
 //! wins; no hint can shorten anything. Never fails: what is not understood is no hint (A18 to A21). Must not know outcomes.
 //!
 //! * [`headers`], [`bodies`] and [`prose`] know the general places, [`source`] those of a recipe.
-//! * [`forms`] reads one value in one form.
+//! * [`forms`] reads one value in one form; [`tongues`] is what sentences of other languages are made of.
 
 mod bodies;
 mod forms;
 mod headers;
 mod prose;
 mod source;
+mod tongues;
 
 use super::Reading;
 use crate::domain::outcome::WaitHint;

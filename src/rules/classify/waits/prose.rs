@@ -1,19 +1,20 @@
 //! Waits in sentences: "Retry in 37829 seconds", "try again in 2 minutes", "Quota will be replenished in 00:46:40", "Please try after
-//! 2025-09-09T17:03:57.0". Only where the sentence speaks of waiting; the longest counts. English, as providers write it.
+//! 2025-09-09T17:03:57.0", "Bitte warten Sie 5 Minuten". Only where the sentence speaks of waiting; the longest counts.
 
 use super::forms;
 use super::headers::Hint;
+use super::tongues;
 use crate::domain::time::Wall;
 use crate::domain::wait::WaitForm;
 use jiff::tz::TimeZone;
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::LazyLock;
 
-/// Words after which a number is a wait. Between them and the number stands no other number and no end of a sentence.
-const SPEAKS_OF_WAITING: &str = r#"\b(?:retry(?:ing)?|try(?:ing)?|again|wait|replenished|resets?|renewed|refreshed|available|unblocked|lifted|blocked|banned|locked|suspended|back)\b[^0-9.!?\n]{0,40}?[\s:(\["']"#;
+/// Between the words that speak of waiting and the number stands no other number and no end of a sentence.
+const UP_TO: &str = r#"\b[^0-9.!?\n]{0,40}?[\s:(\["']"#;
 
-/// `00:46:40`, `1h2m3.5s`, `1 hour and 20 minutes`, `37829 seconds`, `37.5s`. A part of a value is none.
-const LENGTH: &str = r"(?P<length>\d{1,3}:\d{2}:\d{2}|(?:\d+[dhm])+\d+(?:\.\d+)?(?:ms|[hms])\b|\d+(?:\.\d+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)\b(?:(?:\s*,?\s*(?:and\s+)?|\s*)\d+(?:\.\d+)?\s*(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b)*)";
+/// `00:46:40`, `1h2m3.5s`, `37829 seconds`, `37.5s`; `UNIT` and `AND` stand for the words of all languages. A part of a value is none.
+const LENGTH: &str = r"(?P<length>\d{1,3}:\d{2}:\d{2}|(?:\d+[dhm])+\d+(?:\.\d+)?(?:ms|[hms])\b|\d+(?:\.\d+)?\s*(?:ms|milliseconds?|UNIT)\b(?:(?:\s*,?\s*(?:(?:AND)\s+)?|\s*)\d+(?:\.\d+)?\s*(?:UNIT)\b)*)";
 
 /// An RFC 1123 date or an RFC 3339 instant, naive or not.
 const INSTANT: &str = r"(?P<instant>(?:mon|tue|wed|thu|fri|sat|sun), \d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2} (?:gmt|utc|z|[+-]\d{4})|\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:z|[+-]\d{2}:?\d{2})?)";
@@ -24,19 +25,24 @@ const LOOKED_AT: usize = 4096;
 /// The compiled patterns. `None` is a pattern that does not compile, which a test forbids.
 struct Prose {
     length: Option<Regex>,
+    /// With the words behind it.
+    length_first: Option<Regex>,
     instant: Option<Regex>,
 }
 
-/// One for all connections, compiled when the first refusal needs it; over bytes, because the wording is ASCII.
+/// One for all connections, compiled when the first refusal needs it; over bytes, because most of the wording is ASCII.
 static PROSE: LazyLock<Prose> = LazyLock::new(Prose::compile);
 
 impl Prose {
     fn compile() -> Prose {
-        let regex = |what: &str| {
-            let pattern = format!("{SPEAKS_OF_WAITING}{what}");
-            RegexBuilder::new(&pattern).case_insensitive(true).unicode(false).build().ok()
-        };
-        Prose { length: regex(LENGTH), instant: regex(INSTANT) }
+        let regex = |pattern: &str| RegexBuilder::new(pattern).case_insensitive(true).unicode(false).build().ok();
+        let length = LENGTH.replace("UNIT", &tongues::units()).replace("AND", &tongues::ands());
+        let speaks = format!(r"\b(?:{}){UP_TO}", tongues::before());
+        Prose {
+            length: regex(&format!("{speaks}{length}")),
+            length_first: regex(&format!(r"\b{length}\s+(?:{})\b", tongues::behind())),
+            instant: regex(&format!("{speaks}{INSTANT}")),
+        }
     }
 }
 
@@ -46,11 +52,8 @@ pub(super) fn hints(text: &str, now: Wall) -> Vec<Hint> {
         let captured = regex.iter().flat_map(|regex| regex.captures_iter(text.as_bytes()));
         captured.filter_map(|c| String::from_utf8(c.name(group)?.as_bytes().to_vec()).ok()).collect()
     };
-    let lengths = found(&PROSE.length, "length").into_iter().filter_map(|said| {
-        // The words between the parts are no part of the form.
-        let plain = said.to_lowercase().replace(" and ", " ").replace(',', " ");
-        Some((told(&said), forms::duration(&plain)?))
-    });
+    let lengths = found(&PROSE.length, "length").into_iter().chain(found(&PROSE.length_first, "length"));
+    let lengths = lengths.filter_map(|said| Some((told(&said), forms::duration(&said)?)));
     let instants = found(&PROSE.instant, "instant").into_iter().filter_map(|said| {
         let plain = said.strip_suffix(" UTC").map_or_else(|| said.clone(), |date| format!("{date} GMT"));
         Some((told(&said), forms::read(WaitForm::Time, &plain, now, &TimeZone::UTC)?))
@@ -77,8 +80,8 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        let Prose { length, instant } = Prose::compile();
-        assert!(length.is_some() && instant.is_some());
+        let Prose { length, length_first, instant } = Prose::compile();
+        assert!(length.is_some() && length_first.is_some() && instant.is_some());
     }
 
     #[test]
@@ -114,6 +117,30 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
+            assert_eq!(wait(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn providers_speak_their_own_languages() {
+        for (text, expected) in [
+            ("Zu viele Anfragen. Bitte versuchen Sie es in 5 Minuten erneut.", Some(300)),
+            ("Zu viele Anfragen, bitte 30 Sekunden warten.", Some(30)),
+            ("Ihr Konto ist für 1 Stunde und 20 Minuten gesperrt.", Some(4800)),
+            ("Das Kontingent ist in 2 Tagen wieder verfügbar", Some(172_800)),
+            ("Maximal 60 Anfragen in 60 Sekunden", None),
+            ("Bitte später erneut versuchen", None),
+            ("Trop de requêtes. Veuillez réessayer dans 10 minutes.", Some(600)),
+            ("Veuillez patienter 2 heures et 5 secondes", Some(7205)),
+            ("Il reste 90 secondes avant de réessayer", Some(90)),
+            ("60 requêtes par minute", None),
+            ("Demasiadas solicitudes. Inténtelo de nuevo en 15 segundos.", Some(15)),
+            ("Espere 1 día antes de reintentar", Some(86_400)),
+            ("Un máximo de 5 solicitudes cada 10 minutos", None),
+            ("Te veel verzoeken. Probeer het over 3 minuten opnieuw.", Some(180)),
+            ("U moet 1 uur wachten", Some(3600)),
+            ("Maximaal 100 verzoeken per 15 minuten", None),
+        ] {
             assert_eq!(wait(text), expected, "{text}");
         }
     }
