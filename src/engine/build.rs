@@ -60,7 +60,7 @@ fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>, now: 
         classifier: classifier.reading(&spec.reading),
         targets: targets(&parts.store, spec)?,
         installation: parts.opening.installation,
-        quota: Reader::compile(&spec.quotas).map_err(|e| e.join("; "))?,
+        quota: Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?,
         sharing,
         overrides: RwLock::new(controls::in_force(&state, now)),
         state: tokio::sync::Mutex::new(state),

@@ -3,7 +3,7 @@
 
 use super::core::{Conn, Core};
 use super::fetch::exchange::{Asking, admit, exchange};
-use super::fetch::learn::{classify, consequences};
+use super::fetch::learn::{consequences, hear};
 use super::fetch::{Done, Stopped, With, fetch_all, token};
 use super::targets::Target;
 use super::turns::{Ear, Turns};
@@ -121,10 +121,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
             return Attempt::Final(finish_returning(core, job, state, &words).await);
         }
     };
-    let reply = std::mem::replace(&mut exchanged.reply, super::fetch::learn::placeholder());
-    let (reply, mut verdict, body) = classify(core, conn, reply, false);
-    exchanged.claims = super::fetch::lessons::claims(core, conn, &exchanged, &reply, body.as_ref());
-    exchanged.cost = body.as_ref().and_then(|body| cost_from(command)?.read(body));
+    let (reply, mut verdict, body) = hear(core, conn, cost_from(command).as_ref(), &mut exchanged, false);
     verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict, &state);

@@ -106,7 +106,11 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> S
     let provider = &conn.spec.provider;
     let until = time_ahead(hold.until, now, telling);
     let since = clock_time(hold.since.wall, now.wall());
+    let left = |to: &str| format!("{provider} has nothing left for {to} since {since}: {}", hold.rule);
     if let Some(endpoint) = hold.scope.endpoint() {
+        if hold.reason == HoldReason::Exhausted {
+            return format!("{}; not asked until {until}. The rest goes on.", left(&format!("{endpoint} alone")));
+        }
         let why = in_words(hold.reason);
         return format!(
             "{provider} refused {endpoint} alone at {since} ({why}); not asked until {until}. The rest goes on."
@@ -115,7 +119,7 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> S
     match hold.reason {
         HoldReason::RateLimited => format!("{provider} rate limited us at {since}; held until {until}."),
         HoldReason::Exhausted => {
-            format!("{provider} refused at {since} and the long window is spent; held until {until}.")
+            format!("{}; held until {until}.", left("us"))
         }
         HoldReason::CredentialRejected => {
             format!("{provider} refused the credential at {since}; asked again at {until}, or once it is replaced.")
@@ -255,14 +259,14 @@ pub fn connection_sentence(s: &Standing, now: &Now) -> String {
     if let Some(why) = s.store {
         sentence = format!("{sentence} {}", unwritten(why));
     }
-    match &s.recovery {
-        Some(recovery)
-            if matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never) =>
-        {
     // One endpoint that waits by itself is not the connection's state, and not left unsaid.
     if let Some(hold) = s.hold.filter(|h| h.scope.endpoint().is_some() && s.state > State::Held) {
         sentence = format!("{sentence} {}", hold_sentence(s.conn, hold, now, Telling::Anew));
     }
+    match &s.recovery {
+        Some(recovery)
+            if matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never) =>
+        {
             format!("{sentence} {recovery}")
         }
         _ => sentence,

@@ -20,6 +20,7 @@ pub mod lifecycle;
 pub mod paging;
 pub mod plan;
 pub mod quota;
+pub mod ratelimit;
 pub mod reconcile;
 pub mod schedule;
 pub mod template;

@@ -8,6 +8,7 @@ use super::classify::Classifier;
 use super::extract::{Extractor, wrong_shape};
 use super::hold::{self, Answered};
 use super::paging::{Ask, Page, Pager, Step, Trail, digest};
+use super::quota::{self, Reader, Spent};
 use super::template::When;
 use super::text;
 use crate::domain::connection::{Hold, HoldChange};
@@ -46,6 +47,7 @@ pub fn trial(
     let classifier = Classifier::compile(&spec.rules, &spec.waits)?.reading(&spec.reading);
     let reply = received(spec, answer, now.stamp());
     let classified = classifier.classify(&reply, spec.conditional != Conditional::Off, at);
+    let spent = spent(spec, target, &reply, classified.body.as_ref())?;
     let mut follows = None;
     let (verdict, items) = match (classified.verdict.outcome, classified.body, target) {
         (Outcome::Data, Some(body), Some(target)) => {
@@ -60,7 +62,7 @@ pub fn trial(
         }
         _ => (classified.verdict, None),
     };
-    let hold = hold(spec, target, &verdict, &now);
+    let hold = hold(spec, target, (&verdict, spent.as_ref()), &now);
     Ok(Trial { verdict, hold, items, follows, now })
 }
 
@@ -83,6 +85,21 @@ fn step(
     Ok(Some(pager.follow(&spec.base_url, &mut Trail::default(), &page)))
 }
 
+/// Of what the answer says that nothing is left.
+fn spent(
+    spec: &ConnectionSpec,
+    target: Option<&TargetSpec>,
+    reply: &Reply,
+    body: Option<&Value>,
+) -> Result<Option<Spent>, Vec<String>> {
+    let Ok(answer) = &reply.result else { return Ok(None) };
+    let endpoint = target.and_then(TargetSpec::endpoint).unwrap_or_else(|| Endpoint::from(""));
+    let cost = target.map_or(1, |t| t.cost);
+    let reader = Reader::compile(&spec.quotas, &spec.waits.sources)?;
+    let said = reader.claims(answer, body, &spec.limits, &endpoint, &|_| None, reply.arrived_at.wall);
+    Ok(quota::spent(&said, &spec.limits, cost))
+}
+
 /// The answer as the door hands it in: its text in UTF-8.
 fn received(spec: &ConnectionSpec, answer: Answer, arrived_at: Stamp) -> Reply {
     let Answer { status, headers, body } = answer;
@@ -94,7 +111,12 @@ fn received(spec: &ConnectionSpec, answer: Answer, arrived_at: Stamp) -> Reply {
 }
 
 /// The hold that the verdict would set where nothing is held yet.
-fn hold(spec: &ConnectionSpec, target: Option<&TargetSpec>, verdict: &Verdict, now: &Now) -> Option<Hold> {
+fn hold(
+    spec: &ConnectionSpec,
+    target: Option<&TargetSpec>,
+    (verdict, spent): (&Verdict, Option<&Spent>),
+    now: &Now,
+) -> Option<Hold> {
     let in_use: Vec<Endpoint> = spec.targets.iter().filter_map(TargetSpec::endpoint).collect();
     let answered = Answered {
         verdict,
@@ -106,6 +128,7 @@ fn hold(spec: &ConnectionSpec, target: Option<&TargetSpec>, verdict: &Verdict, n
         in_use: &in_use,
         waits: &spec.waits,
         interval: Span::ZERO,
+        spent,
     };
     hold::changes(&answered, now).into_iter().find_map(|change| match change {
         HoldChange::Put(hold) => Some(hold),

@@ -1,5 +1,6 @@
 //! The provider's own count beside the ledger: others who spend on the key, a limit that is lower or higher than declared.
 
+use crate::support::script::Script;
 use crate::support::*;
 use serde_json::Value;
 
@@ -81,4 +82,34 @@ async fn a22_a_header_of_another_bucket_gives_nothing_back_and_a_foreign_total_t
     let shown = budget(&app).await;
     assert_eq!((&shown["requests"], &shown["used"], &shown["foreign"]), (&20.into(), &3.into(), &0.into()));
     assert!(app.findings("").await.is_empty(), "600 is nothing that was declared");
+}
+
+/// A good answer with nothing left until a reset beyond the window: of a limit that is declared, and of a bucket that nobody declared.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_left_until_a_reset_beyond_the_window_is_waited_for_and_said() {
+    let declared = [("x-ratelimit-limit", "20"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "7200")];
+    let own = [("ratelimit", "\"search\";r=0;t=7200")];
+    for (headers, limit, endpoint) in [(&declared[..], "all", Value::Null), (&own, "search", "/rows".into())] {
+        let headers = headers.to_vec();
+        let provider = Script::answering(move |_| wire::json(200, &headers, r#"{"rows":[{"id":"1"}]}"#)).await;
+        let all = "name = \"all\"\nrequests = 20\nwindow = \"2s\"\nkind = \"rolling\"";
+        let body = "[[connection.target]]\nname = \"rows\"\nget = \"/rows\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n";
+        let shop =
+            Connection::plain("shop", &provider.base_url()).limit_text(all).every("1s").min_age("1ms").body(body);
+        let mut app = TestApp::start(Config::new().with(shop)).await;
+        assert_eq!(app.has_polled("shop", "rows").await["item_count"], 1);
+        app.crash().await;
+        stays("nobody asks, also after a crash and two windows", 1, secs(5), || provider.asked().len()).await;
+        let refused = app.operator().refreshes("shop", "rows").await.expect_problem(429);
+        assert!(refused["not_before"].is_string(), "{refused}");
+        let view = app.connection("shop").await;
+        let hold = if endpoint.is_null() { &view["hold"] } else { &view["endpoint_holds"][0] };
+        let rule = format!("no request left of limit \"{limit}\"");
+        assert_eq!((&hold["rule"], &hold["endpoint"]), (&rule.as_str().into(), &endpoint), "{view}");
+        assert_eq!(hold["reason"], "exhausted", "{view}");
+        assert!(view["sentence"].as_str().is_some_and(|s| s.contains(&rule)), "{view}");
+        assert_eq!(view["state"], if endpoint.is_null() { "exhausted" } else { "held" }, "{view}");
+        let page = app.get("/c/shop").await.expect(200).body;
+        assert!(page.contains(limit) && page.contains("no request left"), "{page}");
+    }
 }

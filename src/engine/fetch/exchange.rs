@@ -6,7 +6,6 @@ use super::{Stopped, With, token};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint, TargetName};
 use crate::domain::outcome::Outcome;
-use crate::domain::quota::{Claim, LimitKey};
 use crate::domain::reply::{Answer, Failure, Reply};
 use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
@@ -14,6 +13,7 @@ use crate::engine::core::{Conn, Core, SLOW_COMMIT};
 use crate::rules::address::{self, Elsewhere};
 use crate::rules::budget;
 use crate::rules::budget::Permit;
+use crate::rules::quota::Said;
 use crate::store::{Admission, Commit, Lane};
 use crate::upstream::Request;
 
@@ -44,7 +44,7 @@ pub struct Exchanged {
     /// What was asked for; a redirect may have led elsewhere.
     pub asked: Endpoint,
     /// What the answer says of the provider's own count, once somebody looked.
-    pub claims: Vec<(LimitKey, Claim)>,
+    pub claims: Said,
     /// The request that the reply answers, after redirects.
     pub location: String,
 }
@@ -69,7 +69,7 @@ impl Exchanged {
             charged,
             cost: None,
             asked,
-            claims: Vec::new(),
+            claims: Said::default(),
             location,
         }
     }

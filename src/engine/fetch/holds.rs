@@ -10,11 +10,13 @@ use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core};
 use crate::engine::{findings, words};
 use crate::rules::hold::{self, Answered};
+use crate::rules::quota;
 
 /// What the verdict does to the holds of its credential.
 pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdict, now: &Now) -> Vec<HoldChange> {
     let usage = core.store.usage(conn.credential, now, std::slice::from_ref(&exchanged.endpoint));
     let usage: Vec<_> = usage.into_iter().filter(|u| u.endpoint.iter().all(|e| *e == exchanged.endpoint)).collect();
+    let spent = quota::spent(&exchanged.claims, &conn.sharing.limits, exchanged.charged);
     let answered = Answered {
         verdict,
         endpoint: &exchanged.asked,
@@ -25,6 +27,7 @@ pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdic
         in_use: &conn.sharing.in_use(),
         waits: &conn.spec.waits,
         interval: conn.base_interval(),
+        spent: spent.as_ref(),
     };
     hold::changes(&answered, now)
 }
@@ -88,8 +91,16 @@ pub fn after(core: &Core, conn: &Conn, changes: &[HoldChange]) -> Vec<Hold> {
 }
 
 /// A wait beyond what is credible is told to the owners, until the hold that came of it is over.
-pub fn findings(conn: &Conn, verdict: &Verdict, changes: &[HoldChange], at: Stamp) -> Vec<FindingChange> {
-    let beyond = verdict.wait.as_ref().and_then(|wait| wait.beyond).filter(|_| !changes.is_empty());
+pub fn findings(
+    conn: &Conn,
+    exchanged: &Exchanged,
+    verdict: &Verdict,
+    changes: &[HoldChange],
+    at: Stamp,
+) -> Vec<FindingChange> {
+    let spent = quota::spent(&exchanged.claims, &conn.sharing.limits, exchanged.charged).map(|spent| spent.wait);
+    let stated = spent.filter(|wait| verdict.outcome.is_good() && *wait > conn.spec.waits.ceiling);
+    let beyond = verdict.wait.as_ref().and_then(|wait| wait.beyond).or(stated).filter(|_| !changes.is_empty());
     let is_over = |change: &HoldChange| !matches!(change, HoldChange::Put(hold) if hold.ramp.is_none());
     match beyond {
         Some(told) => vec![findings::wait_above_ceiling(conn, told, at)],

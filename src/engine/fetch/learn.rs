@@ -17,6 +17,7 @@ use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core};
 use crate::engine::targets::Target;
 use crate::engine::{findings, words};
+use crate::rules::asking::CostFrom;
 use crate::rules::extract::{shape_flaw, wrong_shape};
 use crate::rules::{breaker, reconcile, schedule};
 use crate::store::{Commit, Lane, Write};
@@ -39,7 +40,7 @@ pub struct Consequences {
 }
 
 /// Classifies a reply. What is shown of it passes the redaction once more: short secrets are left alone in bodies.
-pub fn classify(
+fn classify(
     core: &Core,
     conn: &Conn,
     mut reply: Reply,
@@ -76,7 +77,7 @@ pub fn consequences(
     let mut events = holds::events(core, conn, &now, &hold);
     let next = connection_after(conn, state, &verdict, &now);
     events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
-    let findings = holds::findings(conn, &verdict, &hold, reply.arrived_at);
+    let findings = holds::findings(conn, exchanged, &verdict, &hold, reply.arrived_at);
     let mut after = Consequences {
         verdict,
         status,
@@ -151,23 +152,23 @@ pub async fn from_answer(
     conditional: bool,
     round: Option<&Round>,
 ) -> Result<Done, Stopped> {
-    let (reply, verdict, body) = hear(core, conn, target, &mut exchanged, conditional);
+    let (reply, verdict, body) = hear(core, conn, target.cost_from.as_ref(), &mut exchanged, conditional);
     let (verdict, content) = content(core, conn, target, &before, &reply, verdict, body)?;
     settle(core, conn, target, &before, &exchanged, Judged { reply, verdict, content, conditional }, round).await
 }
 
-/// What a target's reply is, and all that it says beside its items: of every answer, whole or a page.
+/// What a reply is, and all that it says beside what was asked for: of every answer, whole, a page, or a command's.
 pub fn hear(
     core: &Core,
     conn: &Conn,
-    target: &Target,
+    cost_from: Option<&CostFrom>,
     exchanged: &mut Exchanged,
     conditional: bool,
 ) -> (Reply, Verdict, Option<serde_json::Value>) {
     let reply = std::mem::replace(&mut exchanged.reply, placeholder());
     let (reply, verdict, body) = classify(core, conn, reply, conditional);
     exchanged.claims = lessons::claims(core, conn, exchanged, &reply, body.as_ref());
-    exchanged.cost = body.as_ref().and_then(|body| target.cost_from.as_ref()?.read(body));
+    exchanged.cost = body.as_ref().and_then(|body| cost_from?.read(body));
     (reply, verdict, body)
 }
 
@@ -242,9 +243,9 @@ pub fn placeholder() -> Reply {
 /// What the last good answer becomes.
 pub enum Content {
     Kept,
-    Confirmed,
     /// Suddenly empty since then, and not believed yet.
     Doubted(Stamp),
+    Confirmed,
     /// Validators and all.
     Replaced(Box<reconcile::Reconciled>),
     /// A page with others behind it: the shelf waits for the last.

@@ -5,23 +5,18 @@ use super::exchange::Exchanged;
 use super::learn::Consequences;
 use crate::domain::finding::FindingChange;
 use crate::domain::outcome::Outcome;
-use crate::domain::quota::{Claim, LimitKey};
+use crate::domain::quota::LimitKey;
 use crate::domain::reply::Reply;
 use crate::domain::time::Now;
 use crate::engine::core::{Conn, Core};
 use crate::engine::findings;
 use crate::rules::learn::{Answered, Evidence, News, learn};
+use crate::rules::quota::Said;
 use serde_json::Value;
 
 /// What an answer says of its provider's count, of which limits.
-pub fn claims(
-    core: &Core,
-    conn: &Conn,
-    exchanged: &Exchanged,
-    reply: &Reply,
-    body: Option<&Value>,
-) -> Vec<(LimitKey, Claim)> {
-    let Ok(answer) = &reply.result else { return Vec::new() };
+pub fn claims(core: &Core, conn: &Conn, exchanged: &Exchanged, reply: &Reply, body: Option<&Value>) -> Said {
+    let Ok(answer) = &reply.result else { return Said::default() };
     let speaker = |about: &LimitKey| core.store.learned(conn.credential, about).map(|l| l.source);
     conn.quota.claims(answer, body, &conn.sharing.limits, &exchanged.endpoint, &speaker, reply.arrived_at.wall)
 }
@@ -39,7 +34,7 @@ pub fn take(core: &Core, conn: &Conn, exchanged: &Exchanged, reply: &Reply, now:
         _ => return,
     };
     let evidence = Evidence { asked_at: exchanged.reserved_at, arrived_at: reply.arrived_at, answered };
-    for (about, claim) in &exchanged.claims {
+    for (about, claim) in &exchanged.claims.known {
         let Some(limit) = conn.sharing.limits.iter().find(|l| l.name == about.limit) else { continue };
         let before = core.store.learned(conn.credential, about);
         let asked = (exchanged.reserved_at, exchanged.charged);

@@ -262,7 +262,7 @@ pub async fn from_page(
     conditional: bool,
 ) -> Result<Done, Stopped> {
     let Asked { core, conn, target, before, round } = asked;
-    let (reply, verdict, body) = hear(core, conn, target, &mut exchanged, conditional);
+    let (reply, verdict, body) = hear(core, conn, target.cost_from.as_ref(), &mut exchanged, conditional);
     let got = Got { pager, reply: &reply, verdict, body };
     let (mut verdict, turn) = scan.take_in(core, conn, target, &exchanged, got);
     let part = |scan: &Scanning, words| {

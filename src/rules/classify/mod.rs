@@ -7,8 +7,10 @@ mod recipe;
 mod said;
 #[cfg(test)]
 mod tests;
-mod waits;
+pub(in crate::rules) mod waits;
 mod words;
+
+pub use waits::within;
 
 use crate::domain::outcome::{Outcome, Reach, Verdict};
 use crate::domain::reply::{Answer, Failure, Reply};

@@ -7,7 +7,7 @@ use crate::domain::spec::WaitSpec;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 
 use crate::rules::budget::Usage;
-use std::cmp::Ordering;
+use crate::rules::classify::within;
 
 /// First hold after a rejected credential; doubles with every further rejection. Not for ever: providers in trouble reject good
 /// credentials, and one request a day costs little.
@@ -90,14 +90,8 @@ fn reason(verdict: &Verdict) -> Option<HoldReason> {
 
 /// A wait within its bounds, and what its length then comes from.
 fn clamp(hint: &WaitHint, waits: &WaitSpec) -> (Span, String) {
-    let (wait, source) = (hint.wait, &hint.source);
-    let length = wait.clamp(waits.floor, waits.ceiling.max(waits.floor));
-    let source = match length.cmp(&wait) {
-        Ordering::Equal => source.clone(),
-        Ordering::Greater => format!("{source} ({wait}, raised to the floor of {length})"),
-        Ordering::Less => format!("{source} ({wait}, clipped to {length})"),
-    };
-    (length, source)
+    let WaitHint { wait, source, .. } = within(waits, hint.source.clone(), hint.wait);
+    (wait, source)
 }
 
 /// Doubles with each strike; what is already longer than the longest growth is left as it is.

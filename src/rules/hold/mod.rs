@@ -13,10 +13,12 @@ pub mod scope;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{Hold, HoldChange, HoldReason, HoldScope};
 use crate::domain::ids::Endpoint;
-use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::outcome::{Outcome, Reach, Verdict, WaitHint};
 use crate::domain::spec::WaitSpec;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::Usage;
+use crate::rules::classify::within;
+use crate::rules::quota::Spent;
 use length::{Refused, hold_for};
 
 /// An answer, and what is known around it.
@@ -36,6 +38,8 @@ pub struct Answered<'a> {
     pub waits: &'a WaitSpec,
     /// How often the connection polls when nothing is in its way.
     pub interval: Span,
+    /// Of what a good answer says that nothing is left.
+    pub spent: Option<&'a Spent>,
 }
 
 /// What becomes of the holds; empty for most answers.
@@ -49,7 +53,35 @@ pub fn changes(answered: &Answered<'_>, now: &Now) -> Vec<HoldChange> {
     // A good answer to a request from before the hold says nothing about it.
     let concerned = answered.holds.iter().filter(|h| h.scope.covers(answered.endpoint));
     let proven = concerned.filter(|h| answered.reserved_at.steady >= h.since.steady);
-    proven.filter_map(|hold| back::after_good(hold, answered.reserved_at, answered.interval, now)).collect()
+    let eased = proven.filter_map(|hold| back::after_good(hold, answered.reserved_at, answered.interval, now));
+    let spent = answered.spent.filter(|_| answered.verdict.outcome.is_good());
+    let hold = spent.and_then(|spent| until_reset(answered, spent, now));
+    let eased = eased.filter(|change| hold.as_ref().is_none_or(|h| h.scope != *change.scope()));
+    let news = hold.as_ref().filter(|h| !answered.holds.contains(h)).cloned().map(HoldChange::Put);
+    eased.chain(news).collect()
+}
+
+/// Nothing was refused, and nothing is left until a reset that the ledger does not know of: the hold that stands until then.
+fn until_reset(answered: &Answered<'_>, spent: &Spent, now: &Now) -> Option<Hold> {
+    let scope = match spent.reach {
+        Reach::Nobody => return None,
+        Reach::Credential => HoldScope::Credential,
+        Reach::Endpoint => HoldScope::Endpoint(answered.endpoint.clone()),
+    };
+    let WaitHint { wait, source, .. } =
+        within(answered.waits, format!("the reset that {} states", spent.source), spent.wait);
+    let (until, rule) = (now.steady + wait, format!("no request left of limit \"{}\"", spent.limit));
+    let last = answered.holds.iter().find(|h| h.scope == scope);
+    // Asked once its reset was there, and answered well with nothing left again: it counts something else.
+    let is_belied = |h: &Hold| h.rule == rule && !h.is_in_force(now.steady) && !spent.is_single;
+    if last.is_some_and(is_belied) {
+        return None;
+    }
+    if let Some(longer) = last.filter(|h| h.is_in_force(now.steady) && h.until >= until) {
+        return Some(longer.clone());
+    }
+    let (reason, said) = (HoldReason::Exhausted, None);
+    Some(Hold { scope, since: now.stamp(), until, reason, source, rule, said, strikes: 0, ramp: None })
 }
 
 fn refused(answered: &Answered<'_>, now: &Now) -> Vec<HoldChange> {

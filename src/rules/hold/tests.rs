@@ -16,6 +16,7 @@ fn at(s: u64) -> Now {
 struct Desk {
     holds: Vec<Hold>,
     row: u32,
+    spent: Option<Spent>,
 }
 
 impl Desk {
@@ -34,6 +35,7 @@ impl Desk {
             in_use: &in_use,
             waits: &waits,
             interval: MINUTE,
+            spent: self.spent.as_ref(),
         };
         let changes = changes(&answered, &now);
         for change in &changes {
@@ -251,4 +253,37 @@ fn refusals_in_a_row_are_counted_from_the_ledger() {
     assert_eq!(row(&[(1, 2, Limited), (20, 21, Limited)], Some(21)), 1, "before the trouble it was answered");
     assert_eq!(row(&[(20, 22, Limited), (21, 23, Limited)], None), 1, "sent together they are one refusal");
     assert_eq!(row(&[(90, 101, Limited)], None), 0, "heard after this one was sent");
+}
+
+#[test]
+fn nothing_left_is_waited_for_until_its_reset_and_believed_as_long_as_it_is_borne_out() {
+    let (limit, source, wait) = ("day".to_owned(), "RateLimit".to_owned(), Span::from_secs(7200));
+    let spent = Spent { limit, source, wait, reach: Reach::Credential, is_single: false };
+    let mut desk = Desk { spent: Some(spent.clone()), ..Desk::default() };
+    desk.hears(0, "/a", &verdict(Outcome::Unexpected));
+    assert_eq!(desk.holds, [], "only a good answer speaks for its provider's count");
+    desk.hears(0, "/a", &verdict(Outcome::Data));
+    let [hold] = &desk.holds[..] else { panic!("{:?}", desk.holds) };
+    assert_eq!(
+        (&hold.scope, hold.reason, hold.until),
+        (&HoldScope::Credential, HoldReason::Exhausted, Steady(7_200_000))
+    );
+    assert_eq!(
+        (hold.rule.as_str(), hold.source.as_str()),
+        ("no request left of limit \"day\"", "the reset that RateLimit states")
+    );
+    assert_eq!(desk.hears(0, "/b", &verdict(Outcome::Data)), [], "an answer that was under way says the same");
+
+    // Once its reset is there one request finds out; that says the same again, and so it counts something else.
+    desk.hears(7200, "/a", &verdict(Outcome::Data));
+    assert!(desk.holds.iter().all(|h| !h.is_in_force(Steady(7_200_001))), "{:?}", desk.holds);
+    let single = Spent { is_single: true, ..spent.clone() };
+    let mut desk = Desk { spent: Some(single), ..Desk::default() };
+    desk.hears(0, "/a", &verdict(Outcome::Data));
+    desk.hears(7200, "/a", &verdict(Outcome::Data));
+    assert!(desk.holds.iter().any(|h| h.until == Steady(14_400_000)), "one at a time: {:?}", desk.holds);
+
+    let mut desk = Desk { spent: Some(Spent { reach: Reach::Endpoint, ..spent }), ..Desk::default() };
+    desk.hears(0, "/a", &verdict(Outcome::NotModified));
+    assert_eq!(desk.scopes(), [alone("/a")]);
 }

@@ -5,7 +5,10 @@
 use crate::domain::quota::Claim;
 use crate::domain::reply::Answer;
 use crate::domain::time::{Span, Wall};
-use crate::rules::calendar::http_date;
+use crate::domain::wait::WaitForm;
+use crate::rules::classify::waits::forms;
+use crate::rules::ratelimit::{Policy, policies};
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 
 /// Most figures that one header may list, and most claims that one answer may make.
@@ -23,9 +26,9 @@ enum What {
 }
 
 /// All claims of an answer, structured ones first.
-pub(super) fn claims(answer: &Answer, now_wall: Wall) -> Vec<Claim> {
+pub(super) fn claims(answer: &Answer, now_wall: Wall, forms: &[(String, WaitForm)]) -> Vec<Claim> {
     let mut all = structured(answer, now_wall);
-    all.extend(families(answer, now_wall));
+    all.extend(families(answer, now_wall, forms));
     all.extend(answer.headers.iter().filter_map(|(name, value)| both_figures(name, value)));
     all.truncate(MOST);
     all
@@ -49,71 +52,26 @@ pub(super) fn down(n: f64) -> u64 {
 
 /// Below 1e8 seconds that are left, else an epoch of which the magnitude tells the unit, or an instant as text.
 pub(super) fn reset(text: &str, now_wall: Wall) -> Option<Span> {
-    let ahead = |at: Wall| Some(at.since(now_wall)).filter(|s| *s > Span::ZERO && s.as_secs() < 100_000_000);
-    let Some(n) = decimal(text) else {
-        let instant = text.trim().parse::<jiff::Timestamp>().ok().map(|t| Wall(t.as_millisecond()));
-        return ahead(instant.or_else(|| http_date(text))?);
-    };
-    match n {
-        n if n < 1e8 => Some(Span((n * 1e3).ceil() as u64)),
-        n if (1e9..1e10).contains(&n) => ahead(Wall((n * 1e3) as i64)),
-        n if (1e12..1e13).contains(&n) => ahead(Wall(n as i64)),
-        n if (1e15..1e16).contains(&n) => ahead(Wall((n / 1e3) as i64)),
-        _ => None,
-    }
+    forms::auto(text, now_wall, &TimeZone::UTC)
 }
 
-/// `RateLimit: "day";r=5;t=30` with `RateLimit-Policy: "day";q=1000;w=86400`, and the older `limit=10, remaining=5, reset=30`.
+/// The policies of the structured fields.
 fn structured(answer: &Answer, now_wall: Wall) -> Vec<Claim> {
-    let Some(field) = answer.header("ratelimit") else { return Vec::new() };
-    let older = |name: &str| field.split(',').filter_map(|p| p.trim().split_once('=')).find(|(n, _)| n.trim() == name);
-    let number = |v: Option<(&str, &str)>| decimal(v?.1);
-    if older("remaining").is_some() {
-        let claim = Claim {
-            source: "RateLimit".to_owned(),
-            total: number(older("limit")).map(down),
-            remaining: number(older("remaining")).map(up),
-            reset: older("reset").and_then(|(_, v)| reset(v, now_wall)),
-            ..Claim::default()
-        };
-        return vec![claim];
-    }
-    let policies: Vec<Item<'_>> = answer.header("ratelimit-policy").map(items).unwrap_or_default();
-    let claim = |item: Item<'_>| {
-        let policy = policies.iter().find(|p| p.name == item.name);
-        let of_policy = |key| policy.and_then(|p| p.number(key));
+    let figure = |n: Option<f64>| n.filter(|n| *n >= 0.0);
+    let claim = |policy: Policy| {
+        let of = policy.name.as_ref().map_or(String::new(), |name| format!(" {name:?}"));
         Some(Claim {
-            source: format!("RateLimit {:?}", item.name),
-            name: Some(item.name.to_owned()).filter(|n| !n.is_empty()),
-            total: of_policy("q").or_else(|| item.number("q")).map(down),
-            remaining: Some(up(item.number("r")?)),
-            window: of_policy("w").or_else(|| item.number("w")).and_then(seconds),
-            reset: item.number("t").and_then(seconds),
+            source: format!("RateLimit{of}"),
+            total: figure(policy.quota).map(down),
+            remaining: Some(up(figure(policy.left)?)),
             used: None,
+            window: policy.window_s.and_then(seconds),
+            // The older form leaves open what its reset is.
+            reset: policy.reset_s.and_then(|s| reset(&s.to_string(), now_wall)),
+            name: policy.name,
         })
     };
-    items(field).into_iter().take(MOST).filter_map(claim).collect()
-}
-
-/// One member of a structured list: its name, quoted or not, and its parameters.
-struct Item<'v> {
-    name: &'v str,
-    parameters: Vec<(&'v str, &'v str)>,
-}
-
-impl Item<'_> {
-    fn number(&self, key: &str) -> Option<f64> {
-        self.parameters.iter().find(|(k, _)| *k == key).and_then(|(_, v)| decimal(v))
-    }
-}
-
-fn items<'v>(value: &'v str) -> Vec<Item<'v>> {
-    let read = |text: &'v str| {
-        let (name, rest) = text.split_once(';')?;
-        let parameters = rest.split(';').filter_map(|p| p.trim().split_once('=')).map(|(k, v)| (k.trim(), v.trim()));
-        Some(Item { name: name.trim().trim_matches('"'), parameters: parameters.collect() })
-    };
-    value.split(',').filter_map(read).collect()
+    policies(answer).into_iter().take(MOST).filter_map(claim).collect()
 }
 
 fn seconds(n: f64) -> Option<Span> {
@@ -130,14 +88,19 @@ struct Figures {
     lists: Vec<(What, Vec<Figure>, Option<Span>)>,
 }
 
-fn families(answer: &Answer, now_wall: Wall) -> Vec<Claim> {
+/// `own`: in which form a recipe says that a header tells its reset.
+fn families(answer: &Answer, now_wall: Wall, own: &[(String, WaitForm)]) -> Vec<Claim> {
+    let reset = |name: &str, value: &str| match own.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
+        Some((_, form)) => forms::read(*form, value, now_wall, &TimeZone::UTC),
+        None => reset(value, now_wall),
+    };
     let mut families: BTreeMap<String, Figures> = BTreeMap::new();
     for (name, value) in &answer.headers {
         let Some(Named { family, what, window }) = named(name) else { continue };
         let figures = families.entry(family).or_default();
         figures.window = figures.window.or(window);
         match what {
-            What::Reset => figures.lists.push((what, Vec::new(), reset(value, now_wall))),
+            What::Reset => figures.lists.push((what, Vec::new(), reset(name, value))),
             What::Interval => figures.window = decimal(value).map(|ms| Span(ms as u64)).filter(|w| *w > Span::ZERO),
             _ => figures.lists.extend(list(value).map(|list| (what, list, None))),
         }

@@ -2,6 +2,9 @@
 //! one, teaches nothing. Must not know the ledger; what follows from a claim is for `rules::learn`.
 
 mod headers;
+mod spent;
+
+pub use spent::{Spent, spent};
 
 use super::calendar::Calendar;
 use super::extract::path::Path;
@@ -10,6 +13,7 @@ use crate::domain::limit::{Kind, Limit, Scope};
 use crate::domain::quota::{Claim, CountPlace, LimitKey, QuotaSpec};
 use crate::domain::reply::Answer;
 use crate::domain::time::{Span, Wall};
+use crate::domain::wait::{WaitForm, WaitPlace, WaitSource};
 use serde_json::Value;
 
 /// A stated reset may lie this far from the turn of a calendar that it is taken for: whole seconds, a slow answer, two clocks.
@@ -36,11 +40,22 @@ struct Own {
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     own: Vec<Own>,
+    /// Headers of which a recipe says in which form they tell a reset (A17).
+    forms: Vec<(String, WaitForm)>,
+}
+
+/// What an answer says of its provider's count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Of declared limits, at most once each.
+    pub known: Vec<(LimitKey, Claim)>,
+    /// Of buckets that are none of them, or of which it is not clear.
+    pub others: Vec<Claim>,
 }
 
 impl Reader {
     /// Errors are sentences.
-    pub fn compile(specs: &[QuotaSpec]) -> Result<Reader, Vec<String>> {
+    pub fn compile(specs: &[QuotaSpec], waits: &[WaitSource]) -> Result<Reader, Vec<String>> {
         let mut errors = Vec::new();
         let own = specs.iter().map(|spec| {
             let mut place = |place: &Option<CountPlace>| match place.as_ref()? {
@@ -62,10 +77,14 @@ impl Reader {
             }
         });
         let own = own.collect();
-        if errors.is_empty() { Ok(Reader { own }) } else { Err(errors) }
+        let forms = waits.iter().filter_map(|source| match &source.place {
+            WaitPlace::Header(name) => Some((name.to_ascii_lowercase(), source.form)),
+            WaitPlace::Json(_) | WaitPlace::Text(_) => None,
+        });
+        if errors.is_empty() { Ok(Reader { own, forms: forms.collect() }) } else { Err(errors) }
     }
 
-    /// What the answer to a request for `endpoint` says about which limit, at most once each; a recipe's own places come first.
+    /// What the answer to a request for `endpoint` says about which limit; a recipe's own places come first.
     /// `speaker` tells who spoke last about a limit: the same header family is taken to mean the same limit again.
     pub fn claims(
         &self,
@@ -75,30 +94,29 @@ impl Reader {
         endpoint: &Endpoint,
         speaker: &dyn Fn(&LimitKey) -> Option<String>,
         now_wall: Wall,
-    ) -> Vec<(LimitKey, Claim)> {
+    ) -> Said {
         let key = |limit: &Limit| LimitKey {
             limit: limit.name.clone(),
             endpoint: (limit.scope == Scope::Endpoint).then(|| endpoint.clone()),
         };
         let countable: Vec<&Limit> = limits.iter().filter(|l| !matches!(l.kind, Kind::Concurrent)).collect();
-        let mut found: Vec<(LimitKey, Claim)> = Vec::new();
+        let mut said = Said::default();
         for own in &self.own {
             if let Some(limit) = countable.iter().find(|l| l.name == own.limit) {
-                found.extend(own.claim(answer, body, now_wall).map(|claim| (key(limit), claim)));
+                said.known.extend(own.claim(answer, body, now_wall).map(|claim| (key(limit), claim)));
             }
         }
-        let general = headers::claims(answer, now_wall);
+        let general = headers::claims(answer, now_wall, &self.forms);
         let alone = alone(&general, &countable);
         for claim in general {
             let spoken = |l: &Limit| speaker(&key(l)).is_some_and(|source| source == claim.source);
-            if let Some(limit) = meant(&claim, &countable, spoken, now_wall).or(alone) {
-                let key = key(limit);
-                if !found.iter().any(|(k, _)| *k == key) {
-                    found.push((key, claim));
-                }
+            match meant(&claim, &countable, spoken, now_wall).or(alone).map(key) {
+                Some(key) if said.known.iter().any(|(k, _)| *k == key) => {}
+                Some(key) => said.known.push((key, claim)),
+                None => said.others.push(claim),
             }
         }
-        found
+        said
     }
 }
 
@@ -152,13 +170,18 @@ fn meant<'l>(
 /// name or a window, that begins anew within its window. A higher total is another's (A22).
 fn alone<'l>(general: &[Claim], limits: &[&'l Limit]) -> Option<&'l Limit> {
     let limit = one(limits, |_| true)?;
-    let window = limit.kind.nominal_window().filter(|_| !matches!(limit.kind, Kind::Pace { .. }))?;
-    let varies = matches!(limit.kind, Kind::Daily { .. } | Kind::Weekly { .. } | Kind::Monthly { .. });
-    let longest = if varies { Span(window.0 + window.0 / 24) } else { window };
+    let longest = longest_of(&limit.kind).filter(|_| !matches!(limit.kind, Kind::Pace { .. }))?;
     let total = general.first()?.total?;
     let unnamed = |c: &Claim| c.name.is_none() && c.window.is_none() && c.total == Some(total);
     let fits = |c: &Claim| unnamed(c) && c.reset.is_none_or(|reset| reset <= longest);
     (total > 0 && total < limit.amount && general.iter().all(fits)).then_some(limit)
+}
+
+/// The longest that a window of the kind takes: a day of 25 hours, a month of 31 days.
+fn longest_of(kind: &Kind) -> Option<Span> {
+    let window = kind.nominal_window()?;
+    let varies = matches!(kind, Kind::Daily { .. } | Kind::Weekly { .. } | Kind::Monthly { .. });
+    Some(if varies { Span(window.0 + window.0 / 24) } else { window })
 }
 
 /// The only one of which it is true.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::limit::TimeOfDay;
+use crate::domain::outcome::Reach;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ fn day(amount: u64) -> Limit {
 
 /// `limit: total/remaining/used`, of all claims.
 fn read(headers: &[(&str, &str)], limits: &[Limit]) -> String {
-    let said = Reader::default().claims(&answer(headers), None, limits, &"/a".into(), &|_| None, NOW);
+    let said = Reader::default().claims(&answer(headers), None, limits, &"/a".into(), &|_| None, NOW).known;
     let figure = |n: Option<u64>| n.map_or("-".to_owned(), |n| n.to_string());
     let line = |(key, c): &(LimitKey, Claim)| {
         format!("{}: {}/{}/{}", key.limit, figure(c.total), figure(c.remaining), figure(c.used))
@@ -131,7 +132,7 @@ fn who_spoke_of_a_limit_speaks_of_it_again() {
     let say = |total: &str, speaker: &str| {
         let answer = answer(&[("X-RateLimit-Limit", total), ("X-RateLimit-Remaining", "5")]);
         let of_day = |key: &LimitKey| (key.limit == "day").then(|| speaker.to_owned());
-        let said = Reader::default().claims(&answer, None, &limits, &"/a".into(), &of_day, NOW);
+        let said = Reader::default().claims(&answer, None, &limits, &"/a".into(), &of_day, NOW).known;
         said.first().map(|(key, _)| key.limit.clone())
     };
     assert_eq!(say("1500", "x-ratelimit").as_deref(), Some("day"));
@@ -149,22 +150,63 @@ fn a_recipe_says_where_it_stands() {
         used: None,
         reset: json("$.quota.reset"),
     };
-    let reader = Reader::compile(std::slice::from_ref(&spec)).unwrap();
+    let reader = Reader::compile(std::slice::from_ref(&spec), &[]).unwrap();
     let body = serde_json::json!({ "quota": { "max": "1500", "reset": 60 } });
     let answer = answer(&[("x-left", "12"), ("x-ratelimit-limit", "2000"), ("x-ratelimit-remaining", "3")]);
-    let said = reader.claims(&answer, Some(&body), &[day(2000)], &"/a".into(), &|_| None, NOW);
+    let said = reader.claims(&answer, Some(&body), &[day(2000)], &"/a".into(), &|_| None, NOW).known;
     let [(key, claim)] = &said[..] else { panic!("{said:?}") };
     assert_eq!((key.limit.as_str(), claim.total, claim.remaining), ("day", Some(1500), Some(12)), "before the general");
     assert_eq!(claim.reset, Some(Span::from_secs(60)));
     let wrong = QuotaSpec { used: json("$["), ..spec };
-    assert!(Reader::compile(&[wrong]).unwrap_err()[0].contains("quota of `day`"));
+    assert!(Reader::compile(&[wrong], &[]).unwrap_err()[0].contains("quota of `day`"));
+}
+
+#[test]
+fn what_is_spent_beyond_its_window_is_told_with_its_limit() {
+    let limits = [rolling("minute", 60, 60), day(2000)];
+    let tell = |headers: &[(&str, &str)], waits: &[WaitSource]| {
+        let reader = Reader::compile(&[], waits).unwrap();
+        let said = reader.claims(&answer(headers), None, &limits, &"/a".into(), &|_| None, NOW);
+        spent(&said, &limits, 1).map(|s| (s.limit, s.reach, s.wait.as_secs_ceil()))
+    };
+    let minute =
+        |left, reset| [("X-RateLimit-Limit", "60"), ("X-RateLimit-Remaining", left), ("X-RateLimit-Reset", reset)];
+    let of_minute = |s| Some(("minute".to_owned(), Reach::Credential, s));
+    assert_eq!(tell(&minute("0", "3600"), &[]), of_minute(3600));
+    assert_eq!(tell(&minute("0", "60"), &[]), None, "the ledger keeps to its window by itself");
+    assert_eq!(tell(&minute("1", "3600"), &[]), None);
+    for nonsense in ["-5", "NaN", "0", "soon", "99999999999999999999", "500000000"] {
+        assert_eq!(tell(&minute("0", nonsense), &[]), None, "{nonsense}");
+    }
+    let own = [("RateLimit", "\"burst\";r=0;t=90, \"minute\";r=5;t=3600")];
+    assert_eq!(tell(&own, &[]), Some(("burst".to_owned(), Reach::Endpoint, 90)), "nobody declared it");
+    let unclear = [("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "90")];
+    assert_eq!(tell(&unclear, &[]), Some(("x-ratelimit".to_owned(), Reach::Endpoint, 90)));
+    for contradicts in [("X-RateLimit-Limit", "0"), ("X-RateLimit-Used", "3")] {
+        let headers = [&minute("0", "3600")[1..], &[("X-RateLimit-Limit", "777"), contradicts]].concat();
+        let headers: Vec<_> = headers.into_iter().rev().collect();
+        assert_eq!(tell(&headers, &[]), None, "{contradicts:?}");
+    }
+    // A recipe knows the unit (A17).
+    let place = crate::domain::wait::WaitPlace::Header("x-ratelimit-reset".into());
+    let source = |form| WaitSource { name: "w".into(), place: place.clone(), form, status: vec![], time_zone: None };
+    assert_eq!(tell(&minute("0", "600000"), &[source(WaitForm::Milliseconds)]), of_minute(600));
+}
+
+#[test]
+fn a_lower_total_with_its_window_speaks_of_one_of_several() {
+    let limits = [rolling("minute", 60, 60), day(2000)];
+    let older = [("RateLimit", "limit=50, remaining=45, reset=40"), ("RateLimit-Policy", "50;w=60, 1500;w=86400")];
+    assert_eq!(read(&older, &limits), "minute: 50/45/-");
+    assert_eq!(read(&[("RateLimit", "\"x\";r=9"), ("RateLimit-Policy", "\"x\";q=50;w=60")], &limits), "minute: 50/9/-");
+    assert_eq!(read(&older[..1], &limits), "", "without a window it could be either");
 }
 
 #[test]
 fn a_limit_by_endpoint_is_spoken_of_for_the_endpoint_that_was_asked() {
     let limits = [Limit { scope: Scope::Endpoint, ..day(2000) }];
     let headers = answer(&[("X-RateLimit-Limit", "2000"), ("X-RateLimit-Remaining", "5")]);
-    let said = Reader::default().claims(&headers, None, &limits, &"/a".into(), &|_| None, NOW);
+    let said = Reader::default().claims(&headers, None, &limits, &"/a".into(), &|_| None, NOW).known;
     assert_eq!(said[0].0.endpoint, Some("/a".into()));
 }
 

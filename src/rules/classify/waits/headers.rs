@@ -4,8 +4,8 @@
 use super::forms;
 use crate::domain::reply::Answer;
 use crate::domain::time::{Span, Wall};
+use crate::rules::ratelimit::{Policy, policies};
 use jiff::tz::TimeZone;
-use sfv::{BareItem, Dictionary, Item, List, ListEntry, Parser};
 
 /// A hint: where it stood, and the wait.
 pub(super) type Hint = (String, Span);
@@ -80,86 +80,8 @@ fn canonical(name: &str) -> String {
     name.split('-').map(upper).collect::<Vec<String>>().join("-")
 }
 
-/// One policy as the two fields describe it together.
-#[derive(Default)]
-struct Policy {
-    name: Option<String>,
-    left: Option<i64>,
-    reset_s: Option<i64>,
-    window_s: Option<i64>,
-}
-
-impl Policy {
-    fn is_spent(&self) -> bool {
-        self.left.is_some_and(|left| left <= 0)
-    }
-}
-
 /// The longest reset among the policies with nothing left; where one says none, its window.
 fn structured(answer: &Answer) -> Option<Span> {
     let spent = policies(answer).into_iter().filter(Policy::is_spent);
-    let wait = |p: Policy| p.reset_s.or(p.window_s).and_then(|s| forms::seconds(&s.to_string()));
-    spent.filter_map(wait).max()
-}
-
-/// `"name";r=0;t=43200` with `"name";q=100;w=60` beside it (draft-ietf-httpapi-ratelimit-headers from 08 on), or
-/// `limit=100, remaining=0, reset=50` with `100;w=60` (before). What is no structured field (RFC 9651) is nothing.
-fn policies(answer: &Answer) -> Vec<Policy> {
-    let joined = |name: &str| {
-        let all: Vec<&str> =
-            answer.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str()).collect();
-        (!all.is_empty()).then(|| all.join(", "))
-    };
-    let Some(field) = joined("ratelimit") else { return Vec::new() };
-    let windows =
-        joined("ratelimit-policy").and_then(|text| Parser::new(&text).parse::<List>().ok()).unwrap_or_default();
-    let windows: Vec<Policy> = windows.iter().filter_map(item).map(policy).collect();
-    let window = |name: &Option<String>| {
-        let same = windows.iter().filter(|w| w.name == *name && name.is_some());
-        same.filter_map(|w| w.window_s)
-            .max()
-            .or_else(|| windows.iter().filter(|_| windows.len() == 1).find_map(|w| w.window_s))
-    };
-    let mut found = match Parser::new(&field).parse::<List>() {
-        Ok(list) if list.iter().filter_map(item).any(|i| parameter(i, "r").is_some()) => {
-            list.iter().filter_map(item).map(policy).collect()
-        }
-        _ => Parser::new(&field).parse::<Dictionary>().ok().and_then(|d| older(&d)).into_iter().collect::<Vec<_>>(),
-    };
-    for policy in &mut found {
-        policy.window_s = window(&policy.name);
-    }
-    found
-}
-
-fn item(entry: &ListEntry) -> Option<&Item> {
-    match entry {
-        ListEntry::Item(item) => Some(item),
-        ListEntry::InnerList(_) => None,
-    }
-}
-
-fn parameter(item: &Item, name: &str) -> Option<i64> {
-    item.params.iter().find(|(key, _)| key.as_str() == name).and_then(|(_, value)| whole(value))
-}
-
-fn whole(value: &BareItem) -> Option<i64> {
-    value.as_integer().map(i64::from)
-}
-
-fn policy(item: &Item) -> Policy {
-    Policy {
-        name: item.bare_item.as_string().map(|s| s.as_str().to_owned()),
-        left: parameter(item, "r"),
-        reset_s: parameter(item, "t"),
-        window_s: parameter(item, "w"),
-    }
-}
-
-fn older(fields: &Dictionary) -> Option<Policy> {
-    let field = |name: &str| {
-        let entry = fields.iter().find(|(key, _)| key.as_str() == name).map(|(_, entry)| entry)?;
-        item(entry).and_then(|item| whole(&item.bare_item))
-    };
-    Some(Policy { left: Some(field("remaining")?), reset_s: field("reset"), ..Policy::default() })
+    spent.filter_map(|p| forms::seconds(&p.reset_s.or(p.window_s)?.to_string())).max()
 }

@@ -5,7 +5,7 @@
 //! * [`forms`] reads one value in one form; [`tongues`] is what sentences of other languages are made of.
 
 mod bodies;
-mod forms;
+pub(in crate::rules) mod forms;
 mod headers;
 mod prose;
 mod source;
@@ -72,7 +72,7 @@ impl Waits {
 }
 
 /// Never below the floor; above the ceiling it is the ceiling, and the source says so.
-fn within(spec: &WaitSpec, mut source: String, wait: Span) -> WaitHint {
+pub fn within(spec: &WaitSpec, mut source: String, wait: Span) -> WaitHint {
     if wait > spec.ceiling {
         let source = format!("{source} ({wait}, clipped to {})", spec.ceiling);
         return WaitHint { wait: spec.ceiling.max(spec.floor), source, beyond: Some(wait) };
