@@ -105,7 +105,7 @@ impl StoreError {
 /// Where the writer works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// Its own thread, group commit.
+    /// Its own thread, group commit. Who comes alone writes in its place, in a runtime that has other threads to go on with.
     Thread,
     /// In the caller, one commit each: for the simulator, deterministic.
     Inline,

@@ -1,14 +1,17 @@
-//! The writer's thread and the thread that tells it that time passes. Started with the store, ended with it. Knows
-//! threads and queues; must not know what is written. Reads no clock: it only sleeps.
+//! The way to the writer: its thread, which takes what waits together; or, for who waits alone, its place. And the thread that tells
+//! it that time passes. Started with the store, ended with it. Knows threads and queues; must not know what is written. Reads no
+//! clock: it only sleeps.
 
 use super::core::Core;
-use super::line::Line;
+use super::line::{InPlace, Line};
 use super::work::{Reply, Work};
 use super::{StoreError, TICK};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
+use tokio::task::block_in_place;
 
 /// The way to the writer, and the end of its thread.
 pub(super) struct Queue {
@@ -51,7 +54,13 @@ impl Queue {
         }
         let (reply, answer) = oneshot::channel();
         match &self.queue {
-            Some(queue) => queue.push(work(reply)).map_err(|_| StoreError::Closed)?,
+            Some(queue) => match place(queue) {
+                Some(place) => block_in_place(|| {
+                    self.core.writing().run(&self.core, &mut vec![work(reply)]);
+                    drop(place);
+                }),
+                None => queue.push(work(reply)).map_err(|_| StoreError::Closed)?,
+            },
             None => self.core.writing().run(&self.core, &mut vec![work(reply)]),
         }
         answer.await.unwrap_or_else(|_| {
@@ -82,13 +91,19 @@ impl Drop for Queue {
     }
 }
 
+/// Who waits alone writes in the writer's place and is spared the way to its thread and back, where the runtime has threads for
+/// what else there is to do meanwhile.
+fn place(queue: &Line<Work>) -> Option<InPlace<'_, Work>> {
+    let may_block = Handle::try_current().is_ok_and(|h| h.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if may_block { queue.take_place() } else { None }
+}
+
 fn write(core: &Core, work: &Line<Work>) {
     // Whatever ends this thread, nobody waits for it for ever.
     let _closed_at_the_end = Closing(work);
-    let (mut batch, mut before) = (Vec::new(), 0);
+    let mut batch = Vec::new();
     while !core.is_stopping() {
-        work.take(&mut batch, before);
-        before = batch.len();
+        work.take(&mut batch);
         core.writing().run(core, &mut batch);
     }
     for late in work.close() {

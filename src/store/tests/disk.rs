@@ -16,6 +16,8 @@ struct Image {
     /// Sectors written since the last sync: each may or may not survive.
     loose: BTreeMap<usize, ()>,
     syncs: u64,
+    /// The thread of the last sync.
+    synced_by: String,
     written: u64,
     fails: Option<ErrorKind>,
     /// A sync waits while this is set.
@@ -33,6 +35,11 @@ impl Disk {
 
     pub fn syncs(&self) -> u64 {
         self.image().syncs
+    }
+
+    /// The name of the thread that called the last sync.
+    pub fn synced_by(&self) -> String {
+        self.image().synced_by.clone()
     }
 
     /// Bytes written so far.
@@ -125,6 +132,7 @@ impl StorageBackend for Disk {
         image.synced = image.now.clone();
         image.loose.clear();
         image.syncs += 1;
+        image.synced_by = std::thread::current().name().unwrap_or_default().to_owned();
         Ok(())
     }
 

@@ -9,6 +9,7 @@ mod generations;
 mod growth;
 mod lanes;
 mod pages;
+mod place;
 mod restored;
 mod sealed;
 mod shelf;
