@@ -113,17 +113,19 @@ async fn memory() {
         let house = House::build(targets, PAGE).await;
         let (process, _) = house.serve();
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let idle = process.memory_kb("VmRSS");
+        let (idle, own) = (process.memory_kb("VmRSS"), process.memory_kb("RssAnon"));
         let mut reader = Reader::connect(house.address).await.expect("a socket");
         for t in 0..targets {
             let path = format!("/api/v1/connections/yard/targets/{}", shared::target_name(t));
             assert_eq!(reader.get(&path).await.expect("an answer").0, 200, "{path}");
         }
         let read = process.memory_kb("VmRSS");
-        rows.push(vec![what.to_owned(), mib(idle << 10), mib(read << 10), mib(process.memory_kb("VmHWM") << 10)]);
+        let highest = process.memory_kb("VmHWM");
+        rows.push([what.to_owned()].into_iter().chain([idle, own, read, highest].map(|kb| mib(kb << 10))).collect());
         process.stop();
     }
-    let columns = ["", "resident after 2 s", "after every target was read once", "highest"];
+    let columns =
+        ["", "resident after 2 s", "of it not of a file", "resident after every target was read once", "highest"];
     table("Memory", &columns, &rows);
 }
 
