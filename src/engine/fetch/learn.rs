@@ -2,7 +2,7 @@
 
 use super::exchange::Exchanged;
 use super::part::Part;
-use super::{Done, Round, Stopped, doubt, holds, lessons};
+use super::{Done, Round, Stopped, doubt, holds, lessons, trouble};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Breaker, ConnectionState, HoldChange};
 use crate::domain::event::{EventKind, NewEvent};
@@ -317,7 +317,7 @@ fn learned(
     match content {
         Content::Page => Learned { writes: Vec::new(), events: Vec::new(), findings: Vec::new(), quiet: true },
         Content::Kept | Content::Doubted(_) => {
-            let trouble = trouble(before.trouble.as_ref(), after, reply);
+            let trouble = trouble::of_answer(before.trouble.as_ref(), after, reply);
             let events = troubled(conn, target, before, &trouble, reply.arrived_at).into_iter().collect();
             let (at, flaw) = (reply.arrived_at, shape_flaw(&after.verdict.rule).filter(|_| before.item_count > 0));
             let findings = match content {
@@ -329,7 +329,7 @@ fn learned(
             Learned { writes, events, findings: findings.into_iter().collect(), quiet: false }
         }
         Content::Part(part) => {
-            let trouble = trouble(before.trouble.as_ref(), after, reply);
+            let trouble = trouble::of_answer(before.trouble.as_ref(), after, reply);
             part.learned(conn, target, before, trouble)
         }
         Content::Confirmed => {
@@ -382,20 +382,5 @@ pub fn with_validators(state: TargetState, before: &TargetState, reply: &Reply) 
         etag: header("etag").or_else(|| before.etag.clone().filter(|_| confirmed)),
         last_modified: header("last-modified").or_else(|| before.last_modified.clone().filter(|_| confirmed)),
         ..state
-    }
-}
-
-fn trouble(before: Option<&Trouble>, after: &Consequences, reply: &Reply) -> Trouble {
-    let verdict = &after.verdict;
-    let reason = match verdict.rule.as_str() {
-        why @ (reconcile::SUDDENLY_EMPTY | super::scan::UNCHANGED_PAGE) => why.to_owned(),
-        rule => words::reason(verdict.outcome, after.status, shape_flaw(rule).unwrap_or(&reply.detail)),
-    };
-    Trouble {
-        since: before.map_or(reply.arrived_at, |t| t.since),
-        outcome: verdict.outcome,
-        reason,
-        said: verdict.said.clone(),
-        failures: before.map_or(0, |t| t.failures).saturating_add(1),
     }
 }

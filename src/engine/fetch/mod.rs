@@ -11,6 +11,7 @@ pub mod lessons;
 pub mod part;
 pub mod scan;
 pub mod token;
+mod trouble;
 
 use super::core::{Conn, Core};
 use super::targets::Target;

@@ -5,6 +5,7 @@
 use super::Stopped;
 use super::learn::{self, Learned};
 use super::scan::Asked;
+use super::trouble::waiting;
 use crate::domain::event::NewEvent;
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
@@ -65,17 +66,6 @@ impl Part {
     }
 }
 
-/// What is shown of a target that is not asked on for now: nothing failed that would be counted.
-fn waiting(before: &TargetState, at: Stamp, reason: String) -> Trouble {
-    Trouble {
-        since: before.trouble.as_ref().map_or(at, |t| t.since),
-        outcome: Outcome::NotReady,
-        reason,
-        said: None,
-        failures: before.trouble.as_ref().map_or(0, |t| t.failures),
-    }
-}
-
 /// One answer led on to another request, which was refused: the reason stands with the last good answer until the next one.
 pub async fn led_on(asked: Asked<'_>, stopped: &Stopped) -> Result<(), Stopped> {
     let Asked { core, conn, target, before, .. } = asked;
@@ -86,7 +76,7 @@ pub async fn led_on(asked: Asked<'_>, stopped: &Stopped) -> Result<(), Stopped> 
         Stopped::Unrenewed(_) => why,
         _ => format!("one answer needs another request, which waits for the next round: {why}"),
     };
-    let trouble = waiting(before, at, reason);
+    let trouble = waiting(before.trouble.as_ref(), at, reason);
     let events = learn::troubled(conn, target, before, &trouble, at).into_iter().collect();
     let state = TargetState { attempted_at: Some(at), trouble: Some(trouble), ..before.clone() };
     let writes = vec![Write::Target(target.key.clone(), state)];
@@ -96,7 +86,7 @@ pub async fn led_on(asked: Asked<'_>, stopped: &Stopped) -> Result<(), Stopped> 
 /// Publishes what was seen so far, since the next page has to wait.
 pub async fn waits(asked: Asked<'_>, part: Part, at: Stamp) -> Result<(), Stopped> {
     let Asked { core, conn, target, before, .. } = asked;
-    publish(core, part.learned(conn, target, before, waiting(before, at, String::new()))).await
+    publish(core, part.learned(conn, target, before, waiting(before.trouble.as_ref(), at, String::new()))).await
 }
 
 /// A commit without an answer.

@@ -1,0 +1,38 @@
+//! What is shown of a target that is not renewed: the trouble that an answer made, and the waiting of one that is not asked on for now.
+
+use super::learn::Consequences;
+use super::scan::UNCHANGED_PAGE;
+use crate::domain::outcome::Outcome;
+use crate::domain::reply::Reply;
+use crate::domain::target::Trouble;
+use crate::domain::time::Stamp;
+use crate::engine::words;
+use crate::rules::extract::shape_flaw;
+use crate::rules::reconcile::SUDDENLY_EMPTY;
+
+/// After an attempt that was not good.
+pub fn of_answer(before: Option<&Trouble>, after: &Consequences, reply: &Reply) -> Trouble {
+    let verdict = &after.verdict;
+    let reason = match verdict.rule.as_str() {
+        why @ (SUDDENLY_EMPTY | UNCHANGED_PAGE) => why.to_owned(),
+        rule => words::reason(verdict.outcome, after.status, shape_flaw(rule).unwrap_or(&reply.detail)),
+    };
+    Trouble {
+        since: before.map_or(reply.arrived_at, |t| t.since),
+        outcome: verdict.outcome,
+        reason,
+        said: verdict.said.clone(),
+        failures: before.map_or(0, |t| t.failures).saturating_add(1),
+    }
+}
+
+/// Not asked on for now: nothing failed that would be counted.
+pub fn waiting(before: Option<&Trouble>, at: Stamp, reason: String) -> Trouble {
+    Trouble {
+        since: before.map_or(at, |t| t.since),
+        outcome: Outcome::NotReady,
+        reason,
+        said: None,
+        failures: before.map_or(0, |t| t.failures),
+    }
+}
