@@ -34,6 +34,17 @@ static PAGERS: LazyLock<Vec<Pager>> = LazyLock::new(|| {
         numbered(Unit::Pages, ends(false, true, false)),
         numbered(Unit::Rows, ends(false, false, false)),
         PageStyle::Relay { page_info: "$.pageInfo".to_owned(), placing: Placing::Variable("after".to_owned()) },
+        PageStyle::Cursor {
+            next: json("$.next"),
+            placing: Placing::Member("/page/after".to_owned()),
+            more: Some(json("$.more")),
+        },
+        PageStyle::Numbered {
+            placing: Placing::Member("/from".to_owned()),
+            first: 0,
+            step: Unit::Rows,
+            ends: ends(false, true, false),
+        },
     ];
     let spec = |(at, style): (usize, PageStyle)| PageSpec {
         style,

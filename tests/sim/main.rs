@@ -6,6 +6,7 @@
 
 mod dice;
 mod disk;
+mod issuer;
 #[path = "../judges/mod.rs"]
 mod judges;
 mod laws;
@@ -16,6 +17,7 @@ mod provider;
 mod readers;
 mod record;
 mod scenario;
+mod tokens;
 mod world;
 
 use record::{Fact, Record, What};

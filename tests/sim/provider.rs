@@ -1,13 +1,16 @@
 //! The provider: its content, its temper, and the door to it. It decides what it counts and when; the record keeps its truth.
 
 use crate::dice::Dice;
+use crate::issuer::{ENDPOINT, Grant, Issuer, number_in};
 use crate::machine::{FakeClock, Machine, Ms};
 use crate::record::{Fact, Meant, Record, Sent, What};
 use crate::scenario::{Scenario, Weather};
 use larder::clock::Clock;
+use larder::domain::ids::CredentialId;
 use larder::domain::reply::{Answer, Failure, Reply};
 use larder::domain::spec::endpoint_of;
 use larder::rules::budget::Permit;
+use larder::upstream::tokens::{Renewal, Renewed, Vault};
 use larder::upstream::{Door, Request};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -43,6 +46,7 @@ struct Inner {
     shelves: BTreeMap<String, Vec<(Ms, Content)>>,
     record: Record,
     requests: usize,
+    issuer: Issuer,
 }
 
 /// The list that is handed out two rows at a time, by a cursor. Its rows change and grow more; none ever goes.
@@ -79,7 +83,8 @@ impl Provider {
             _ => versions(&mut content_dice, scenario.lasts),
         };
         let shelves = paths.map(|path| (path.clone(), versions_of(&path))).collect();
-        let inner = Inner { dice: dice.fork(), shelves, record: Record::new(), requests: 0 };
+        let (record, issuer) = Default::default();
+        let inner = Inner { dice: dice.fork(), shelves, record, requests: 0, issuer };
         Provider {
             machine: machine.clone(),
             weather: scenario.weather,
@@ -98,8 +103,8 @@ impl Provider {
         self.inner().record.clone()
     }
 
-    pub fn door(&self, clock: Arc<FakeClock>, alive: Arc<AtomicBool>) -> FakeDoor {
-        FakeDoor { provider: self.clone(), clock, alive }
+    pub fn door(&self, clock: Arc<FakeClock>, alive: Arc<AtomicBool>, vault: Option<Vault>) -> FakeDoor {
+        FakeDoor { provider: self.clone(), clock, alive, vault }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -224,6 +229,16 @@ impl Inner {
         }
     }
 
+    /// Whoever carries no good token hears nothing else.
+    fn let_in(&mut self, token: u64, now: Ms, fate: &mut Fate) {
+        let Some(at) = fate.counted_at else { return };
+        let accepted = self.issuer.lets_in(token, at, &mut self.dice);
+        self.record.push(Fact { at: now, what: What::Carried { token, accepted } });
+        if !accepted {
+            (fate.result, fate.meant) = (Ok(text(401, "{\"error\":\"invalid_token\"}")), Meant::Nothing);
+        }
+    }
+
     fn too_many(&mut self, p: &Provider) -> (Result<Answer, Failure>, Meant) {
         let mut answer = text(429, "{\"error\":\"slow down\"}");
         if self.dice.chance(500) {
@@ -267,6 +282,8 @@ pub struct FakeDoor {
     clock: Arc<FakeClock>,
     /// The dead send and hear nothing.
     alive: Arc<AtomicBool>,
+    /// Where the credential renews itself.
+    vault: Option<Vault>,
 }
 
 impl FakeDoor {
@@ -291,8 +308,12 @@ impl FakeDoor {
         let p = &self.provider;
         let now = p.machine.true_ms();
         let left = permit.deadline().since(self.clock.now().steady);
+        let carried = self.carried(permit.charge().credential);
         let mut inner = p.inner();
-        let fate = inner.fate(p, request, now, now + left.0 as Ms);
+        let mut fate = inner.fate(p, request, now, now + left.0 as Ms);
+        if let (Some(token), Ok(_)) = (carried, &fate.result) {
+            inner.let_in(token, now, &mut fate);
+        }
         inner.requests += 1;
         let (no, charge) = (inner.requests, permit.charge());
         let sent = Sent {
@@ -308,6 +329,63 @@ impl FakeDoor {
         };
         inner.record.push(Fact { at: now, what: What::Sent(sent) });
         (no, fate)
+    }
+
+    /// The number of the tokens that requests carry.
+    fn carried(&self, credential: CredentialId) -> Option<u64> {
+        self.vault.as_ref()?.asking(credential).map(|(form, _)| number_in(&form))
+    }
+
+    async fn ask_for_tokens(&self, permit: Permit, credential: CredentialId) -> Renewal {
+        let p = &self.provider;
+        self.stand_still_if_dead().await;
+        let unclear =
+            |reply: Reply| Renewal { arrived_at: reply.arrived_at, status: None, result: Renewed::Unclear(reply) };
+        let (Some(vault), Some(refresh)) = (&self.vault, self.carried(credential)) else {
+            return unclear(self.reply(Err(Failure::NotSent)));
+        };
+        let asked_at = self.clock.now().stamp();
+        if asked_at.steady > permit.send_by() {
+            return unclear(self.reply(Err(Failure::NotSent)));
+        }
+        let (no, ends_at, grant) = self.present(&permit, refresh);
+        if p.leak == Leak::SendsTwice {
+            self.present(&permit, refresh);
+        }
+        tokio::time::sleep_until(p.machine.instant(ends_at)).await;
+        self.stand_still_if_dead().await;
+        p.note(What::Renewed { request: no, granted: grant.granted });
+        match grant.result {
+            Ok(answer) => vault.take(credential, asked_at, self.clock.now().stamp(), answer),
+            Err(failure) => unclear(self.reply(Err(failure))),
+        }
+    }
+
+    fn present(&self, permit: &Permit, refresh: u64) -> (usize, Ms, Grant) {
+        let p = &self.provider;
+        let now = p.machine.true_ms();
+        let mut inner = p.inner();
+        let inner = &mut *inner;
+        let counted_at = now + inner.dice.between(1, 400) as Ms;
+        let ends_at = counted_at + inner.dice.between(1, 800) as Ms;
+        let trouble = if p.weather.is_calm() { 0 } else { 150 };
+        let grant = inner.issuer.present(refresh, counted_at, &mut inner.dice, trouble);
+        inner.requests += 1;
+        let (request, charge) = (inner.requests, permit.charge());
+        let sent = Sent {
+            request,
+            charge: charge.id.0,
+            connection: charge.connection.connection.to_string(),
+            target: None,
+            caller: charge.caller,
+            endpoint: ENDPOINT.to_owned(),
+            cost: charge.cost,
+            tag: None,
+            counted: Some((counted_at, ends_at)),
+        };
+        let presented = What::Presented { request, refresh, dead: grant.dead };
+        inner.record.extend([What::Sent(sent), presented].map(|what| Fact { at: now, what }));
+        (request, ends_at, grant)
     }
 
     /// The planted leaks. The record keeps what the provider meant.
@@ -338,6 +416,12 @@ impl FakeDoor {
 impl Door for FakeDoor {
     fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>> {
         Box::pin(self.go(permit, request))
+    }
+    fn vault(&self) -> Option<&Vault> {
+        self.vault.as_ref()
+    }
+    fn renew(&self, permit: Permit, credential: CredentialId) -> Pin<Box<dyn Future<Output = Renewal> + Send + '_>> {
+        Box::pin(self.ask_for_tokens(permit, credential))
     }
     fn redact(&self, text: &str) -> String {
         text.to_owned()

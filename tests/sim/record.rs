@@ -140,6 +140,23 @@ pub enum What {
         connection: String,
         on: bool,
     },
+    /// A refresh token is shown to the token endpoint; the request itself is in [`What::Sent`].
+    Presented {
+        request: RequestNo,
+        refresh: u64,
+        /// The provider has seen a newer one in use.
+        dead: bool,
+    },
+    /// A renewal is over, and what it brought.
+    Renewed {
+        request: RequestNo,
+        granted: Option<u64>,
+    },
+    /// A request arrived with this access token.
+    Carried {
+        token: u64,
+        accepted: bool,
+    },
     Panicked(String),
 }
 

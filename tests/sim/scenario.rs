@@ -1,10 +1,12 @@
 //! Who is polled under which rules, how the network and the clocks of this world are, all by its seed.
 
 use crate::dice::Dice;
+use crate::issuer::ENDPOINT;
 use crate::machine::Ms;
 use crate::provider::{MOVED, ROWS};
 use larder::domain::ids::{Caller, ConnectionKey, ConnectionName, CredentialId, Organization, TargetName};
 use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
+use larder::domain::oauth::{ClientAuth, Counted, OAuthSpec, Rotation};
 use larder::domain::outcome::Outcome;
 use larder::domain::page::{PageSpec, PageStyle, Placing, ValueSource};
 use larder::domain::send::SendSpec;
@@ -155,6 +157,17 @@ impl Scenario {
         // An empty page is the end of a list, and no emptiness.
         let weather = Weather { hollow: 0, moved: 0, ..drawn.weather };
         Scenario { connections, credentials, weather, validators: false, fills: false, ..drawn }
+    }
+
+    /// The world of a seed with a car in it, whose credential renews itself.
+    pub fn draw_tokens(seed: u64) -> Scenario {
+        let connections = car(&mut Dice::new(seed ^ 0x0070_c3a5));
+        let credentials = connections.iter().map(|c| (c.key.clone(), CREDENTIAL)).collect();
+        let drawn = Scenario::draw(seed);
+        // Who is let in and who is not is the tokens' business here. No clock is lost: how old a token is must be known.
+        let weather = Weather { moved: 0, rejected: 0, gone: 0, ..drawn.weather };
+        let clocks = if drawn.clocks == Clocks::NoBattery { Clocks::Honest } else { drawn.clocks };
+        Scenario { connections, credentials, weather, clocks, fills: false, ..drawn }
     }
 
     pub fn connection(&self, name: &str) -> &ConnectionSpec {
@@ -340,6 +353,25 @@ fn meter(dice: &mut Dice) -> Vec<ConnectionSpec> {
     let mut meter = connection("meter", interval, limits, vec![target("readings", "/readings", Span::from_secs(300))]);
     leave_to_the_budget(&mut meter, dice);
     vec![meter]
+}
+
+/// A car of a cloud with OAuth 2.0: renewals count in the hour like every request.
+fn car(dice: &mut Dice) -> Vec<ConnectionSpec> {
+    let mut hour = limit("hour", dice.between(30, 90), Kind::Rolling { window: Span::from_secs(3600) });
+    hour.keep.insert(Caller::Refresh, 2);
+    let interval = Span::from_secs(*dice.pick(&[60, 120, 300]));
+    let mut car = connection("car", interval, vec![hour], vec![target("battery", "/battery", Span::from_secs(900))]);
+    car.oauth = Some(OAuthSpec {
+        token_url: ENDPOINT.to_owned(),
+        client_id: "larder".to_owned(),
+        client_secret: SecretSource::None,
+        scope: None,
+        auth: ClientAuth::Body,
+        rotation: Rotation::Rotates,
+        counted: Counted::Budget,
+        account: String::new(),
+    });
+    vec![car]
 }
 
 /// Now and then the interval is what the limits can keep up.

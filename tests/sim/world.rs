@@ -3,6 +3,7 @@
 
 use crate::dice::Dice;
 use crate::disk::{Cut, Disk};
+use crate::issuer::refresh_token;
 use crate::machine::{FakeClock, Machine, Ms};
 use crate::provider::{FakeDoor, Leak, Provider};
 use crate::readers::{self, Look};
@@ -11,6 +12,8 @@ use crate::scenario::{Clocks, HOUR, MINUTE, Scenario};
 use larder::engine::appliance::Appliance;
 use larder::engine::{Parts, Running};
 use larder::store::{Options, Store, Writer};
+use larder::upstream::redact::{Redactor, Secret};
+use larder::upstream::tokens::{Joining, SealKey, Vault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::JoinSet;
@@ -60,6 +63,8 @@ struct World<'s> {
     /// When the disk fills, or while it is full, when somebody frees some space.
     disk_turns_at: Ms,
     is_full: bool,
+    /// Beside the simulated disk: where the key of sealed tokens lies.
+    key_folder: tempfile::TempDir,
 }
 
 /// One life of the process.
@@ -84,6 +89,7 @@ impl<'s> World<'s> {
             clock_set_at: dice.between(1, 90) as Ms * MINUTE,
             disk_turns_at: if scenario.fills { dice.between(2, 40) as Ms * MINUTE } else { Ms::MAX },
             is_full: false,
+            key_folder: tempfile::tempdir().expect("a folder"),
             dice,
             machine,
             provider,
@@ -125,7 +131,7 @@ impl<'s> World<'s> {
         let rate = self.plant.clock_rate;
         let clock = Arc::new(FakeClock::start(&self.machine, opening.mark.clone(), opening.high_water, rate));
         let alive = Arc::new(AtomicBool::new(true));
-        let door: FakeDoor = self.provider.door(clock.clone(), alive.clone());
+        let door: FakeDoor = self.provider.door(clock.clone(), alive.clone(), self.vault(&store)?);
         let parts = Parts {
             store,
             opening,
@@ -138,6 +144,22 @@ impl<'s> World<'s> {
         };
         let (appliance, running) = larder::engine::start(parts).await?;
         Ok(Life { appliance, running, alive, errands: JoinSet::new() })
+    }
+
+    /// As at boot: from what is stored, else from the operator's refresh token. The key file survives everything.
+    fn vault(&self, store: &Store) -> Result<Option<Vault>, String> {
+        let renewing = self.scenario.connections.iter().filter_map(|c| Some((c, c.oauth.as_ref()?)));
+        let (mut vault, refresh) = (None, Secret::new(refresh_token(0))?);
+        for (connection, spec) in renewing {
+            let credential = self.scenario.credentials[&connection.key];
+            let stored = store.sealed(credential).map_err(|e| e.to_string())?;
+            let stored = stored.map(|sealed| (sealed.version, sealed.bytes));
+            let connection = connection.key.clone();
+            let (key, _) = SealKey::beside(&self.key_folder.path().join("larder.redb"))?;
+            let vault = vault.get_or_insert_with(|| Vault::new(key, Redactor::new([])));
+            vault.join(Joining { connection, credential, spec, refresh: &refresh, client_secret: None, stored });
+        }
+        Ok(vault)
     }
 
     /// Until something ends it: a moment drawn by chance, the disk, or the end of the world.

@@ -196,7 +196,7 @@ impl Vault {
     }
 
     /// Body and `Authorization` of the request for new tokens (RFC 6749 section 6).
-    pub(super) fn asking(&self, credential: CredentialId) -> Option<(Zeroizing<String>, Option<Zeroizing<String>>)> {
+    pub fn asking(&self, credential: CredentialId) -> Option<(Zeroizing<String>, Option<Zeroizing<String>>)> {
         let grants = self.grants();
         let grant = grants.get(&credential)?;
         let secret = grant.client_secret.as_ref().map(Secret::expose);
@@ -219,7 +219,7 @@ impl Vault {
     }
 
     /// Judges an answer of the token endpoint. `asked_at`: a token's time runs from then at the latest.
-    pub(super) fn take(&self, credential: CredentialId, asked_at: Stamp, arrived_at: Stamp, answer: Answer) -> Renewal {
+    pub fn take(&self, credential: CredentialId, asked_at: Stamp, arrived_at: Stamp, answer: Answer) -> Renewal {
         let status = Some(answer.status);
         let said = answer::read(answer.status, &answer.body);
         let clean = |words: Option<String>| words.map(|w| self.redactor.text(&w).chars().take(160).collect());

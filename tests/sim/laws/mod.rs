@@ -5,6 +5,7 @@ pub mod counts;
 pub mod disk;
 pub mod pages;
 pub mod shelf;
+pub mod tokens;
 
 use crate::machine::Ms;
 use crate::record::{Fact, RequestNo, Sent, TargetAt, What};
@@ -15,6 +16,7 @@ pub use disk::*;
 pub use pages::*;
 pub use shelf::*;
 use std::collections::BTreeMap;
+pub use tokens::*;
 
 /// A law that broke, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +69,23 @@ pub fn check_paged(scenario: &Scenario, record: &[Fact]) -> Verdict {
     generations_only_grow(record)?;
     history_is_whole(record)?;
     commands_are_sent_once(record)
+}
+
+/// Every law that speaks of a world whose credential renews itself.
+pub fn check_tokens(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    starts_and_goes_on(record)?;
+    the_way_in_stays_open(record)?;
+    one_refresher(record)?;
+    renewals_are_needed(record)?;
+    never_over(scenario, record)?;
+    shows_no_less(scenario, record)?;
+    every_request_is_charged(record)?;
+    only_good_answers(record)?;
+    honest_age(scenario, record)?;
+    switches_are_heeded(record)?;
+    generations_grow(record)?;
+    history_is_whole(record)?;
+    commands_are_taken_once(record)
 }
 
 /// Whatever happened to the file, the appliance starts again; and nothing in it panics.
