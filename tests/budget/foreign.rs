@@ -170,7 +170,7 @@ impl Shared {
         if over {
             self.held_until = self.now + WINDOW;
         }
-        self.hear(&asked, left, over, counted);
+        self.hear(&asked, left, over);
         let resolution = Resolution {
             at: self.at(self.now).stamp(),
             settlement: Settlement::Posted,
@@ -185,7 +185,7 @@ impl Shared {
         Ok(())
     }
 
-    fn hear(&mut self, asked: &Now, left: u64, over: bool, counted: u64) {
+    fn hear(&mut self, asked: &Now, left: u64, over: bool) {
         let now = self.at(self.now);
         let about = LimitKey { limit: self.limit.name.clone(), endpoint: None };
         let claim = Claim { total: Some(self.limit.amount), remaining: Some(left), ..Claim::default() };
@@ -197,7 +197,6 @@ impl Shared {
         let told = own.is_some_and(|own| own.certain == own.possible || used > own.possible);
         if told {
             // Nothing can be spent between the count and the arrival in this world.
-            let _ = counted;
             self.news = 0;
         }
         let foreign = lesson.learned.foreign.filter(|_| lesson.learned.foreign_streak < AGREE);

@@ -11,12 +11,14 @@ mod issuer;
 mod judges;
 mod laws;
 mod machine;
+mod neighbour;
 mod paged;
 mod planted;
 mod provider;
 mod readers;
 mod record;
 mod scenario;
+mod shared;
 mod tokens;
 mod world;
 

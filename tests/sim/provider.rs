@@ -3,6 +3,7 @@
 use crate::dice::Dice;
 use crate::issuer::{ENDPOINT, Grant, Issuer, number_in};
 use crate::machine::{FakeClock, Machine, Ms};
+use crate::neighbour::Shared;
 use crate::record::{Fact, Meant, Record, Sent, What};
 use crate::scenario::{Scenario, Weather};
 use larder::clock::Clock;
@@ -38,6 +39,8 @@ pub enum Leak {
     AngerAsData,
     /// Refusals are told as if the provider were merely out of order, without a wait.
     HidesRefusals,
+    /// What the provider says of its own count is lost on the way.
+    HidesCounts,
 }
 
 struct Inner {
@@ -47,6 +50,7 @@ struct Inner {
     record: Record,
     requests: usize,
     issuer: Issuer,
+    shared: Option<Shared>,
 }
 
 /// The list that is handed out two rows at a time, by a cursor. Its rows change and grow more; none ever goes.
@@ -84,7 +88,8 @@ impl Provider {
         };
         let shelves = paths.map(|path| (path.clone(), versions_of(&path))).collect();
         let (record, issuer) = Default::default();
-        let inner = Inner { dice: dice.fork(), shelves, record, requests: 0, issuer };
+        let shared = Shared::of(scenario);
+        let inner = Inner { dice: dice.fork(), shelves, record, requests: 0, issuer, shared };
         Provider {
             machine: machine.clone(),
             weather: scenario.weather,
@@ -229,6 +234,21 @@ impl Inner {
         }
     }
 
+    /// Where others spend too: what is left is said, and who comes too late is refused.
+    fn share(&mut self, fate: &mut Fate) {
+        let (Some(shared), Some(at)) = (&mut self.shared, fate.counted_at) else { return };
+        let told = shared.count(at, &mut self.dice);
+        let Ok(answer) = &mut fate.result else { return };
+        if told.over {
+            *answer = text(429, "{\"error\":\"too many requests\"}");
+            answer.headers.push(("retry-after".to_owned(), told.reset_s.to_string()));
+            fate.meant = Meant::Refused { wait: (told.reset_s as Ms * 1000).max(5_000) };
+        }
+        for (name, figure) in [("limit", shared.amount), ("remaining", told.left), ("reset", told.reset_s)] {
+            answer.headers.push((format!("x-ratelimit-{name}"), figure.to_string()));
+        }
+    }
+
     /// Whoever carries no good token hears nothing else.
     fn let_in(&mut self, token: u64, now: Ms, fate: &mut Fate) {
         let Some(at) = fate.counted_at else { return };
@@ -299,8 +319,14 @@ impl FakeDoor {
         }
         tokio::time::sleep_until(p.machine.instant(fate.ends_at)).await;
         self.stand_still_if_dead().await;
+        let left = fate.result.as_ref().ok().and_then(|a| a.header("x-ratelimit-remaining")?.parse().ok());
         let (result, meant) = self.leaked(fate);
+        // A word in an answer of another kind may be somebody else's, and is not believed.
+        let told = left.filter(|_| matches!(meant, Meant::Good(_) | Meant::Refused { .. }));
         p.note(What::Delivered { request: no, meant });
+        if let Some(left) = told {
+            p.note(What::Told { request: no, left });
+        }
         self.reply(result)
     }
 
@@ -314,6 +340,7 @@ impl FakeDoor {
         if let (Some(token), Ok(_)) = (carried, &fate.result) {
             inner.let_in(token, now, &mut fate);
         }
+        inner.share(&mut fate);
         inner.requests += 1;
         let (no, charge) = (inner.requests, permit.charge());
         let sent = Sent {
@@ -395,6 +422,13 @@ impl FakeDoor {
             Leak::AngerAsData if refused => {
                 let body = r#"{"items":[{"id":"anger","name":"anger","level":999}]}"#;
                 (Ok(text(200, body)), fate.meant)
+            }
+            Leak::HidesCounts => {
+                let (mut result, meant) = (fate.result, fate.meant);
+                if let Ok(answer) = &mut result {
+                    answer.headers.retain(|(name, _)| !name.starts_with("x-ratelimit-"));
+                }
+                (result, meant)
             }
             Leak::HidesRefusals if refused => (Ok(text(200, "<html>one moment</html>")), fate.meant),
             _ => (fate.result, fate.meant),

@@ -140,6 +140,11 @@ pub enum What {
         connection: String,
         on: bool,
     },
+    /// An answer arrived in which the provider says what is left of the shared limit.
+    Told {
+        request: RequestNo,
+        left: u64,
+    },
     /// A refresh token is shown to the token endpoint; the request itself is in [`What::Sent`].
     Presented {
         request: RequestNo,

@@ -121,6 +121,8 @@ pub struct Scenario {
     pub lives: Ms,
     /// Now and then the disk is full for a while.
     pub fills: bool,
+    /// Somebody else spends from the limit, and the provider says what is left.
+    pub shared: bool,
 }
 
 impl Scenario {
@@ -146,6 +148,7 @@ impl Scenario {
             lasts: 3 * HOUR,
             lives: *dice.pick(&[5 * MINUTE, 20 * MINUTE, HOUR]),
             fills: dice.chance(300),
+            shared: false,
         }
     }
 
@@ -168,6 +171,21 @@ impl Scenario {
         let weather = Weather { moved: 0, rejected: 0, gone: 0, ..drawn.weather };
         let clocks = if drawn.clocks == Clocks::NoBattery { Clocks::Honest } else { drawn.clocks };
         Scenario { connections, credentials, weather, clocks, fills: false, ..drawn }
+    }
+
+    /// The world of a seed with a meter in it whose key somebody else uses too.
+    pub fn draw_shared(seed: u64) -> Scenario {
+        let dice = &mut Dice::new(seed ^ 0x00f0_4e16);
+        let window = Span::from_secs(*dice.pick(&[120, 300]));
+        let limits = vec![limit("window", dice.between(5, 9), Kind::Fixed { window })];
+        let interval = Span::from_secs(*dice.pick(&[30, 60]));
+        let targets = vec![target("readings", "/readings", Span::from_secs(300))];
+        let connections = vec![connection("meter", interval, limits, targets)];
+        let credentials = connections.iter().map(|c| (c.key.clone(), CREDENTIAL)).collect();
+        let drawn = Scenario::draw(seed);
+        // Refusals are the limit's own here.
+        let weather = Weather { moved: 0, rejected: 0, gone: 0, too_many: 0, sentence: 0, hollow: 0, ..drawn.weather };
+        Scenario { connections, credentials, weather, clocks: Clocks::Honest, fills: false, shared: true, ..drawn }
     }
 
     pub fn connection(&self, name: &str) -> &ConnectionSpec {

@@ -1,7 +1,7 @@
 //! A fake provider of one long list, handed out page by page in every style. It keeps its own truth of the quota.
 
 use super::quota::{CountedBy, Quota};
-use super::wire::{header_lines, http, json, percent_decoded, read_request};
+use super::wire::{header_lines, http, json, pairs, read_request};
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -138,11 +138,7 @@ impl Inner {
         let at = Instant::now();
         self.seen.push((at, location.to_owned()));
         let (path, query) = location.split_once('?').unwrap_or((location, ""));
-        let parameters: BTreeMap<String, String> = query
-            .split('&')
-            .filter_map(|pair| pair.split_once('='))
-            .map(|(name, value)| (name.to_owned(), percent_decoded(&value.replace('+', " "))))
-            .collect();
+        let parameters: BTreeMap<String, String> = pairs(query).collect();
         let key = headers.get("authorization").cloned().unwrap_or_default();
         if self.quota.as_mut().is_some_and(|quota| !quota.arrives(&key, path, at)) {
             return http(429, &[("retry-after", "7")], b"Too Many Requests");

@@ -2,7 +2,7 @@
 //! It knows nothing of Larder; it writes HTTP by hand, so that it can also misbehave.
 
 use super::quota::{CountedBy, Quota};
-use super::wire::{gzip, header_lines, http, json, percent_decoded, read_request};
+use super::wire::{gzip, header_lines, http, json, pairs, read_request};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -249,11 +249,7 @@ fn decide(inner: &Mutex<Inner>, head: &str) -> Option<(Mode, Vec<u8>)> {
     let mut words = head.lines().next()?.split(' ');
     let (method, location) = (words.next()?.to_owned(), words.next()?.to_owned());
     let (endpoint, query) = location.split_once('?').unwrap_or((&location, ""));
-    let parameters: BTreeMap<String, String> = query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (name.to_owned(), percent_decoded(value)))
-        .collect();
+    let parameters: BTreeMap<String, String> = pairs(query).collect();
     let headers: BTreeMap<String, String> = header_lines(head).collect();
     let key = parameters.get("api_key").or(headers.get("authorization")).cloned().unwrap_or_default();
 

@@ -1,6 +1,6 @@
 //! A server on loopback that answers as a test says: one closure from a whole request to the bytes of an answer.
 
-use super::wire::{header_lines, read_whole};
+use super::wire::{header_lines, pairs, read_whole};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -28,8 +28,7 @@ impl Asked {
     }
     /// The members of a form body.
     pub fn form(&self) -> BTreeMap<String, String> {
-        let pairs = self.body.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.map(|(n, v)| (super::wire::percent_decoded(n), super::wire::percent_decoded(v))).collect()
+        pairs(&self.body).collect()
     }
 }
 

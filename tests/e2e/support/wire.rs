@@ -58,6 +58,12 @@ pub fn gzip(body: &[u8]) -> Vec<u8> {
     packer.finish().expect("memory")
 }
 
+/// The pairs of a query or of a form, decoded.
+pub fn pairs(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (percent_decoded(name), percent_decoded(value)))
+}
+
 pub fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::new();

@@ -4,6 +4,7 @@ pub mod asking;
 pub mod counts;
 pub mod disk;
 pub mod pages;
+pub mod shared;
 pub mod shelf;
 pub mod tokens;
 
@@ -14,6 +15,7 @@ pub use asking::*;
 pub use counts::*;
 pub use disk::*;
 pub use pages::*;
+pub use shared::*;
 pub use shelf::*;
 use std::collections::BTreeMap;
 pub use tokens::*;
@@ -67,6 +69,23 @@ pub fn check_paged(scenario: &Scenario, record: &[Fact]) -> Verdict {
     holds_hold(record)?;
     switches_are_heeded(record)?;
     generations_only_grow(record)?;
+    history_is_whole(record)?;
+    commands_are_sent_once(record)
+}
+
+/// Every law that speaks of a world with somebody else in it.
+pub fn check_shared(scenario: &Scenario, record: &[Fact]) -> Verdict {
+    starts_and_goes_on(record)?;
+    shares_shrink(scenario, record)?;
+    never_over(scenario, record)?;
+    shows_no_less(scenario, record)?;
+    every_request_is_charged(record)?;
+    only_good_answers(record)?;
+    honest_age(scenario, record)?;
+    polls_keep_their_interval(scenario, record)?;
+    holds_hold(record)?;
+    switches_are_heeded(record)?;
+    generations_grow(record)?;
     history_is_whole(record)?;
     commands_are_sent_once(record)
 }
