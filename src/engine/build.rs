@@ -16,7 +16,7 @@ use crate::rules::quota::Reader;
 use crate::rules::schedule;
 use crate::store::{Store, Write};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 /// Of so many charges of a connection the dearest is remembered over a restart.
 pub const PRICES: usize = 200;
@@ -63,6 +63,7 @@ fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>, now: 
         quota: Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?,
         sharing,
         overrides: RwLock::new(controls::in_force(&state, now)),
+        stretch_told: Mutex::default(),
         state: tokio::sync::Mutex::new(state),
         wake: tokio::sync::Notify::new(),
         webhooks: Vec::new(),

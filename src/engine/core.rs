@@ -74,6 +74,8 @@ pub struct Conn {
     pub state: tokio::sync::Mutex<ConnectionState>,
     /// Its overrides once more, for those who must not wait for `state`.
     pub overrides: RwLock<Overrides>,
+    /// From and to, as the log was told last.
+    pub stretch_told: Mutex<Option<(Span, Span)>>,
     pub webhooks: Vec<Arc<Hook>>,
     /// Rung when something changed that the poller should look at.
     pub wake: Notify,

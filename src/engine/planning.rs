@@ -2,6 +2,7 @@
 //! a token is renewed. Learned while it runs; must not know what is spent.
 
 use super::core::Conn;
+use super::plans;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{ConnectionState, IntervalOverride};
 use crate::domain::limit::Limit;
@@ -9,8 +10,8 @@ use crate::domain::oauth::Counted;
 use crate::domain::spec::{Interval, TargetSpec, endpoint_of};
 use crate::domain::time::Span;
 use crate::rules::plan::{self, Load, Plan, Question, UNKNOWN_LIFE};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 
 /// The highest cost that these charges of its connection show for a target whose answers name it; 0 where none does.
 pub fn price(target: &TargetSpec, charges: &[Charge]) -> u32 {
@@ -66,6 +67,22 @@ impl Conn {
     pub fn plan(&self) -> Arc<Plan> {
         let wish = self.wish();
         self.sharing.plan((&self.spec.key, wish), |limits| self.question(limits, wish))
+    }
+
+    /// Once for each stretch: the log says from what to what, and why.
+    pub fn tell_stretch(&self) {
+        let plan = self.plan();
+        let mut told = self.stretch_told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told == plan.stretched() {
+            return;
+        }
+        *told = plan.stretched();
+        match plans::stretched(&plan) {
+            Some(stretch) => tracing::warn!(connection = %self.spec.key, "{}", stretch.sentence),
+            None => {
+                tracing::info!(connection = %self.spec.key, "its interval of {} can be kept up again", plan.kept.interval.exact())
+            }
+        }
     }
 
     /// What there is to plan, at any interval.

@@ -81,6 +81,7 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
 /// One round over the targets that are polled: who waits longest comes first, so that a refusal passes the turn on; of equals the first of the file. Once a hold is over the first request is a probe, to the target
 /// that costs least; if a ramp begins with it, the others wait for the next round.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
+    conn.tell_stretch();
     let waiting = match waiting(core, conn) {
         Ok(waiting) => waiting,
         Err(e) => return pause(core, &e.to_string()).await,

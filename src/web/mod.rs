@@ -155,6 +155,7 @@ pub fn router(state: WebState) -> Router {
         .route("/c/{connection}", get(pages::connection::page))
         .route("/c/{connection}/controls", get(pages::controls::page))
         .route("/c/{connection}/t/{target}", get(pages::target::page))
+        .route("/plan", get(pages::plan::page))
         .route("/spend", get(pages::spend::page))
         .route("/activity", get(pages::activity::page))
         .route("/livez", get(health::livez))

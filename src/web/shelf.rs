@@ -10,6 +10,7 @@ use crate::domain::spend::SpendAsk;
 use crate::domain::time::Now;
 use crate::engine::appliance::{Appliance, Health, TokenInfo};
 use crate::engine::controls::Controls;
+use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
 use crate::engine::view::*;
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub trait Shelf: Send + Sync + 'static {
     fn health(&self) -> Health;
     fn connections(&self) -> Result<Vec<ConnectionView>, Denied>;
     fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied>;
+    fn plans(&self) -> Result<Vec<PlanView>, Denied>;
+    fn what_if(&self, key: &ConnectionKey, asked: &WhatIf) -> Result<WhatIfView, Denied>;
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied>;
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied>;
@@ -80,6 +83,12 @@ impl Shelf for Appliance {
     }
     fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied> {
         Appliance::connection(self, key)
+    }
+    fn plans(&self) -> Result<Vec<PlanView>, Denied> {
+        Appliance::plans(self)
+    }
+    fn what_if(&self, key: &ConnectionKey, asked: &WhatIf) -> Result<WhatIfView, Denied> {
+        Appliance::what_if(self, key, asked)
     }
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         Appliance::targets(self, key)

@@ -20,6 +20,7 @@ mod lockout;
 mod network;
 mod oauth;
 mod paging;
+mod plan;
 mod polling;
 mod posting;
 mod readers;

@@ -84,6 +84,15 @@ async fn a_graphql_question_costs_what_the_provider_says_and_partial_data_is_no_
     );
     assert_eq!(app.ledger("kitchen").await[0]["cost"], 400);
     assert_eq!(first["refresh"], json!({"requests": 1, "units_each": 400}), "and the next is known to cost as much");
+    // Of a thousand an hour that is two, and not one every minute; the page tells units from requests.
+    let connection = app.connection("kitchen").await;
+    assert_eq!(connection["poll"]["stretched"]["to_seconds"], 1_800, "{connection}");
+    assert_eq!(
+        (&connection["forecast"]["requests_per_day"], &connection["forecast"]["units_per_day"]),
+        (&json!(48), &json!(19_200))
+    );
+    let said = app.larder_here(&["check"]).await.expect(1).stdout;
+    assert!(said.contains("kitchen/homes: planned with 400 units a request, as the provider named it."), "{said}");
 
     let reply = app.operator().refreshes("kitchen", "homes").await;
     let refreshed = reply.expect(200).json();

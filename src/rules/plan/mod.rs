@@ -253,6 +253,11 @@ impl Question<'_> {
     }
 }
 
+/// How often something is asked a day.
+pub fn per_day(each: u64, gap: Span) -> u64 {
+    per(DAY, each, gap)
+}
+
 fn per(span: Span, each: u64, gap: Span) -> u64 {
     let all = u128::from(each).saturating_mul(span.0.into()) / u128::from(gap.0.max(1));
     u64::try_from(all).unwrap_or(u64::MAX)

@@ -8,6 +8,7 @@ mod connections;
 mod findings;
 pub mod history;
 mod installation;
+pub mod plan;
 pub mod spend;
 mod targets;
 mod webhooks;
@@ -47,6 +48,7 @@ pub fn router() -> Router<WebState> {
         .route("/jobs/{job}", get(connections::job))
         .route("/polling", get(installation::polling).patch(installation::change_polling))
         .route("/findings", get(findings::list))
+        .route("/plan", get(plan::list))
         .route("/spend", get(spend::list))
         .route("/activity", get(history::activity))
         .route("/tokens", get(installation::tokens).post(installation::create_token))

@@ -1,6 +1,7 @@
 //! `/c/{connection}`: how one connection stands, what its budget is spent on, and what can be done.
 
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
+use super::plan::cost_of;
 use super::show::{self, Age, Chip, Face, Moment};
 use super::webhooks::{Webhook, webhooks};
 use super::{Action, Frame, Visit, controls, html, segment};
@@ -49,6 +50,7 @@ struct Page {
     /// What operators set, in short.
     overrides: Vec<controls::Control>,
     controls_href: String,
+    plan_query: String,
 }
 
 struct Hold {
@@ -67,6 +69,7 @@ struct Poll {
     interval: String,
     /// Where it differs from the interval.
     effective: Option<String>,
+    stretched: Option<String>,
     last: Option<Moment>,
     next: Option<Moment>,
     per_day: String,
@@ -171,6 +174,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         enabled: view.enabled,
         overrides: controls::overrides(&face, &view),
         controls_href: format!("{}/controls{}", segment(&name), visit.suffix()),
+        plan_query: format!("?connection={}{}", segment(&name), visit.suffix().replace('?', "&")),
         switch: visit.action(&web, &frame.root, &format!("c/{}/polling", segment(&name))),
         frame,
     };
@@ -196,9 +200,10 @@ fn poll(face: &Face, view: &ConnectionView) -> Poll {
         interval: show::exact(poll.interval_seconds),
         effective: (poll.effective_interval_seconds != poll.interval_seconds)
             .then(|| show::exact(poll.effective_interval_seconds)),
+        stretched: poll.stretched.as_ref().map(|stretch| stretch.sentence.clone()),
         last: face.maybe(poll.last_poll_at),
         next: face.maybe(poll.next_poll_at),
-        per_day: show::count(view.forecast.requests_per_day),
+        per_day: cost_of(view.forecast.requests_per_day, view.forecast.units_per_day),
         ceiling: view.forecast.ceiling_targets.map_or_else(|| "any number".to_owned(), show::count),
     }
 }

@@ -8,6 +8,7 @@ pub mod controls;
 pub mod error;
 pub mod history;
 pub mod overview;
+pub mod plan;
 pub mod show;
 pub mod spend;
 pub mod target;

@@ -1,5 +1,6 @@
 //! A hand-made shelf for tests: the irrigation case on one morning, calm or locked out, without engine and without clock.
 
+mod planned;
 mod views;
 mod webhooks;
 
@@ -14,8 +15,10 @@ use crate::domain::state::State;
 use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
 use crate::engine::appliance::{Health, TokenInfo};
 use crate::engine::controls::Controls;
+use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
 use crate::engine::view::*;
+use planned::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use tokio::sync::broadcast;
@@ -32,6 +35,7 @@ pub fn ago(seconds: i64) -> When {
 /// What is on the shelf, and what was asked of it.
 pub struct Sample {
     pub connections: Vec<ConnectionView>,
+    pub plans: Vec<PlanView>,
     pub targets: Vec<TargetView>,
     pub history: Vec<HistoryView>,
     pub charges: Vec<ChargeView>,
@@ -52,6 +56,7 @@ impl Sample {
     pub fn empty() -> Sample {
         Sample {
             connections: Vec::new(),
+            plans: Vec::new(),
             targets: Vec::new(),
             history: Vec::new(),
             charges: Vec::new(),
@@ -70,6 +75,7 @@ impl Sample {
     pub fn calm() -> Sample {
         Sample {
             connections: vec![yard(), cellar()],
+            plans: plans(),
             targets: vec![controller(), up()],
             history: history(),
             charges: charges(),
@@ -167,6 +173,13 @@ impl Shelf for Sample {
     }
     fn connections(&self) -> Result<Vec<ConnectionView>, Denied> {
         Ok(self.connections.clone())
+    }
+    fn plans(&self) -> Result<Vec<PlanView>, Denied> {
+        Ok(self.plans.clone())
+    }
+    fn what_if(&self, key: &ConnectionKey, asked: &WhatIf) -> Result<WhatIfView, Denied> {
+        self.connection(key)?;
+        Ok(what_if(key, asked))
     }
     fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied> {
         let is = |c: &&ConnectionView| c.name == key.connection.0 && c.organization == key.organization.0;

@@ -4,6 +4,7 @@ mod access;
 mod api;
 mod history;
 mod pages;
+mod plan;
 mod spend;
 
 use super::pages as rendered;

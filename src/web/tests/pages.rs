@@ -84,7 +84,9 @@ async fn a_stale_target_hedges() {
 #[tokio::test]
 async fn what_others_said_is_text_and_nothing_else() {
     let site = Site::loopback(Sample::locked_out());
-    for path in ["/", "/c/yard", "/c/yard/controls", "/c/yard/t/controller", "/spend?by=endpoint"] {
+    for path in
+        ["/", "/c/yard", "/c/yard/controls", "/c/yard/t/controller", "/spend?by=endpoint", "/plan?connection=yard"]
+    {
         let page = site.page(path).await;
         for tag in ["<script>", "<b>trying", "<i>soon", "<relay>"] {
             assert!(!page.contains(tag), "{path} lets {tag} through");
@@ -112,6 +114,7 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
         "/c/yard/t/controller?page=99",
         "/spend?range=400d",
         "/activity",
+        "/plan?connection=yard&page_size=100",
         "/spend?by=target&per=hour&range=30d",
     ] {
         let page = site.page(path).await;
@@ -136,6 +139,8 @@ async fn pages_for_the_eye() {
             ("c/yard/t/controller", "c/yard/t/controller"),
             ("spend", "spend"),
             ("activity", "activity"),
+            ("plan", "plan"),
+            ("plan?connection=yard&page_size=2000&targets=35", "plan-asked"),
         ];
         for (path, file) in pages {
             let file = folder.join(scene).join(format!("{file}.html"));

@@ -1,0 +1,221 @@
+//! `/plan`: what each connection asks a day, what its limits can keep up, and what they could if it were otherwise. A form asks; nothing is
+//! saved, and nobody is asked.
+
+use super::show::{self, Face, Moment};
+use super::{Frame, Visit, html, segment};
+use crate::domain::ids::Organization;
+use crate::engine::view::{CostView, PlanFigures, PlanView, ShareView, WhatIfView};
+use crate::web::WebState;
+use crate::web::api::plan::{Query, own};
+use crate::web::errors::Problem;
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+#[derive(Template)]
+#[template(path = "plan.html")]
+struct Page {
+    frame: Frame,
+    sentence: String,
+    form: Form,
+    /// What the query could not be read for.
+    wrong: Option<String>,
+    answer: Option<Answer>,
+    plans: Vec<Row>,
+    json: String,
+}
+
+struct Form {
+    organization: Option<String>,
+    connections: Vec<(String, bool)>,
+    interval: String,
+    targets: String,
+    page_size: String,
+    rows: String,
+}
+
+struct Answer {
+    connection: String,
+    verdict: &'static str,
+    kept: bool,
+    sentence: String,
+    figures: Figures,
+    /// Both ways, where there are two.
+    ways: Vec<WayShown>,
+}
+
+struct WayShown {
+    name: String,
+    cost: String,
+    chosen: bool,
+}
+
+struct Figures {
+    interval: String,
+    /// Where it is another.
+    effective: Option<String>,
+    shortest: String,
+    round: String,
+    a_day: String,
+    /// At the wished interval, where that cannot be kept.
+    wished: Option<String>,
+    ceiling: String,
+    shares: Vec<ShareShown>,
+}
+
+struct ShareShown {
+    limit: String,
+    endpoint: Option<String>,
+    percent: String,
+    is_over: bool,
+    /// Where others take a part.
+    own: Option<String>,
+    available: String,
+}
+
+struct Row {
+    name: String,
+    href: String,
+    provider: String,
+    sentence: String,
+    kept: bool,
+    auto: bool,
+    paused: bool,
+    until: Option<(Moment, String)>,
+    targets: String,
+    renewals: Option<String>,
+    figures: Figures,
+}
+
+pub async fn page(
+    State(web): State<WebState>,
+    visit: Visit,
+    query: Result<axum::extract::Query<Query>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, Problem> {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let query = query.map_err(|_| Problem::bad_request("The address cannot be read."))?.0;
+    let plans = own(&web, &visit.organization)?;
+    let (answer, wrong) = match query.read(&visit.organization) {
+        Ok(Some((key, asked))) => (Some(answer(&web.shelf().what_if(&key, &asked)?)), None),
+        Ok(None) => (None, None),
+        Err(problem) => (None, Some(problem.detail)),
+    };
+    let frame = visit.frame(&web, &face, None);
+    let page = Page {
+        sentence: sentence(&plans),
+        form: form(&visit, &query, &plans),
+        wrong,
+        answer,
+        plans: plans.iter().map(|plan| row(&face, &visit, plan)).collect(),
+        json: format!("{}api/v1/plan{}", frame.root, visit.suffix()),
+        frame,
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+fn sentence(plans: &[PlanView]) -> String {
+    let polled: Vec<&PlanView> = plans.iter().filter(|plan| plan.enabled).collect();
+    let stretched = polled.iter().filter(|p| !is_kept(&p.figures)).count();
+    let requests = polled.iter().map(|p| p.figures.requests_per_day).sum();
+    match (polled.len(), stretched) {
+        (0, _) => "Nothing is polled.".to_owned(),
+        (_, 0) => format!("{} requests a day, and every interval can be kept up.", show::count(requests)),
+        (_, 1) => format!("{} requests a day; one interval cannot be kept up.", show::count(requests)),
+        (_, n) => format!("{} requests a day; {n} intervals cannot be kept up.", show::count(requests)),
+    }
+}
+
+fn form(visit: &Visit, query: &Query, plans: &[PlanView]) -> Form {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let chosen = |name: &str| query.connection.as_deref() == Some(name);
+    Form {
+        organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
+        connections: plans.iter().map(|plan| (plan.name.clone(), chosen(&plan.name))).collect(),
+        interval: text(&query.interval),
+        targets: text(&query.targets),
+        page_size: text(&query.page_size),
+        rows: text(&query.rows),
+    }
+}
+
+fn is_kept(figures: &PlanFigures) -> bool {
+    figures.stretched.is_none() && figures.shortest_interval_seconds.is_some()
+}
+
+fn answer(view: &WhatIfView) -> Answer {
+    let way = |name: &str, word: &str, cost: &CostView| WayShown {
+        name: name.to_owned(),
+        cost: cost_of(cost.requests, cost.units),
+        chosen: view.way == word,
+    };
+    let ways = view.scan.iter().flat_map(|scan| {
+        let single = match view.targets {
+            1 => "A request for the target".to_owned(),
+            n => format!("Each of {} targets by itself", show::count(n)),
+        };
+        [way(&single, "single", &view.single), way("One scan for all of them", "scan", scan)]
+    });
+    let kept = is_kept(&view.figures);
+    Answer {
+        connection: view.connection.clone(),
+        verdict: if kept { "can be kept up" } else { "cannot be kept up" },
+        kept,
+        sentence: view.figures.sentence.clone(),
+        ways: ways.collect(),
+        figures: figures(&view.figures),
+    }
+}
+
+/// Requests, and units where those are not the same.
+pub fn cost_of(requests: u64, units: u64) -> String {
+    let plural = |n: u64, noun: &str| format!("{} {noun}{}", show::count(n), if n == 1 { "" } else { "s" });
+    if requests == units {
+        plural(requests, "request")
+    } else {
+        format!("{}, {}", plural(requests, "request"), plural(units, "unit"))
+    }
+}
+
+fn figures(plan: &PlanFigures) -> Figures {
+    let stretched = plan.stretched.as_ref();
+    let bound = plan.bound_by.as_deref().map(|limit| format!(" ({limit})")).unwrap_or_default();
+    Figures {
+        interval: show::exact(plan.interval_seconds),
+        effective: stretched.map(|_| show::exact(plan.effective_interval_seconds)),
+        shortest: plan.shortest_interval_seconds.map_or_else(|| "never".to_owned(), |s| show::exact(s) + &bound),
+        round: cost_of(plan.requests_per_round, plan.units_per_round),
+        a_day: cost_of(plan.requests_per_day, plan.units_per_day),
+        wished: stretched.map(|_| cost_of(plan.wished_requests_per_day, plan.wished_units_per_day)),
+        ceiling: plan.ceiling_targets.map_or_else(|| "any number".to_owned(), show::count),
+        shares: plan.limits.iter().map(share).collect(),
+    }
+}
+
+fn share(share: &ShareView) -> ShareShown {
+    ShareShown {
+        limit: share.limit.clone(),
+        endpoint: share.endpoint.clone(),
+        percent: show::count(share.percent),
+        is_over: share.percent > 100,
+        own: (share.own_percent != share.percent).then(|| show::count(share.own_percent)),
+        available: show::count(share.available),
+    }
+}
+
+fn row(face: &Face, visit: &Visit, plan: &PlanView) -> Row {
+    let meanwhile = || plan.figures.requests_meanwhile.map(show::count).unwrap_or_default();
+    Row {
+        href: format!("c/{}{}", segment(&plan.name), visit.suffix()),
+        name: plan.name.clone(),
+        provider: plan.provider.clone(),
+        sentence: plan.figures.sentence.clone(),
+        kept: is_kept(&plan.figures),
+        auto: plan.auto,
+        paused: !plan.enabled,
+        until: plan.until.map(|at| (face.moment(at), meanwhile())),
+        targets: show::count(plan.figures.targets),
+        renewals: (plan.renewals_per_day > 0).then(|| show::count(plan.renewals_per_day)),
+        figures: figures(&plan.figures),
+    }
+}
