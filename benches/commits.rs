@@ -189,6 +189,7 @@ fn connection_spec() -> ConnectionSpec {
         network: NetworkSpec::default(),
         reading: ReadingSpec::default(),
         time_zone: "UTC".to_owned(),
+        keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::ZERO,
     }

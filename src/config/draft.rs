@@ -42,6 +42,8 @@ pub(super) const SHARED: [&str; 23] = [
     "format",
 ];
 
+/// Of a connection alone.
+pub(super) const HISTORY: [&str; 1] = ["keep"];
 pub(super) const POLL: [&str; 4] = ["enabled", "interval", "inactivity_ttl", "completion_grace"];
 /// Where the secret lies, which only a connection says, and how it travels.
 pub(super) const CREDENTIAL: [&str; 7] = ["env", "file", "query", "header", "scheme", "basic", "oauth2"];
@@ -67,6 +69,8 @@ pub(super) struct Draft {
     pub targets: Vec<Placed<Option<TargetSpec>>>,
     pub scans: Vec<Placed<Option<ScanSpec>>>,
     pub commands: Vec<Placed<Option<CommandDraft>>>,
+    /// A connection's alone, and nobody's unless it is said.
+    pub keep_history: Slot<Span>,
     /// A connection's alone: a recipe knows nobody to tell.
     pub webhooks: Vec<Placed<Option<WebhookSpec>>>,
     pub rules: Vec<Placed<Option<RuleSpec>>>,
@@ -113,7 +117,7 @@ impl Draft {
         p: &mut Problems,
     ) -> Draft {
         let own: &[&str] = match origin {
-            Origin::Connection => &["name", "organization", "recipe", "webhook"],
+            Origin::Connection => &["name", "organization", "recipe", "webhook", "history"],
             Origin::Recipe => &["about", "pattern", "fact"],
         };
         section.only(&[own, &SHARED].concat(), &[], p);
@@ -135,6 +139,10 @@ impl Draft {
             targets: targets::read(section, patterns, p),
             scans: scans::read(section, p),
             commands: rules::read_commands(section, p),
+            keep_history: match origin {
+                Origin::Connection => read_history(section, p),
+                Origin::Recipe => Slot::Absent,
+            },
             webhooks: match origin {
                 Origin::Connection => webhooks::read(section, folder, p),
                 Origin::Recipe => Vec::new(),
@@ -183,6 +191,7 @@ impl Draft {
             scans: overlay(self.scans, recipe.scans, |scan| scan.question.name.0.clone()),
             commands: overlay(self.commands, recipe.commands, |command| command.spec.name.clone()),
             webhooks: self.webhooks,
+            keep_history: self.keep_history,
             rules: overlay(self.rules, recipe.rules, |rule| rule.name.clone()),
             waits: self.waits.over(recipe.waits),
             refresh_min_age: self.refresh_min_age.or(recipe.refresh_min_age),
@@ -207,6 +216,12 @@ pub(super) fn overlay<T>(
     let taken: Vec<String> = own.iter().filter_map(|placed| placed.value.as_ref().map(&name)).collect();
     let added = recipe.into_iter().filter(|r| r.value.as_ref().is_none_or(|value| !taken.contains(&name(value))));
     own.into_iter().chain(added).collect()
+}
+
+fn read_history(section: &Section<'_>, p: &mut Problems) -> Slot<Span> {
+    let Some(history) = section.table("history", p) else { return Slot::Absent };
+    history.only(&HISTORY, &[], p);
+    history.span("keep", p)
 }
 
 fn read_poll(section: &Section<'_>, p: &mut Problems) -> PollDraft {

@@ -34,7 +34,7 @@ pub(super) fn finish(
     let at = draft.place.clone();
     let (secret, carrier) = finish_credential(&draft.credential, p);
     let oauth = draft.credential.oauth.clone().and_then(|oauth| oauth.finish(p));
-    let network = finish_network(&draft);
+    let (network, reading) = (finish_network(&draft), finish_reading(&draft));
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
     let quotas = quotas::finish(draft.quotas, &limits, p);
     let (target_places, mut targets) = finish_list(draft.targets, |target| target.name.0.clone(), p);
@@ -65,15 +65,12 @@ pub(super) fn finish(
         targets,
         scans,
         commands: commands.into_iter().map(|command| command.spec).collect(),
+        keep_history: draft.keep_history.value(),
         webhooks,
         rules,
         waits,
         network,
-        reading: ReadingSpec {
-            charset: draft.charset.value(),
-            salvage: draft.salvage.unwrap_or_default(),
-            format: draft.format.unwrap_or_default(),
-        },
+        reading,
         time_zone: draft.time_zone.unwrap_or("UTC".to_owned()),
         refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
     };
@@ -95,6 +92,14 @@ fn finish_poll(draft: PollDraft) -> PollSpec {
         interval: draft.interval.unwrap_or(Interval::Auto),
         inactivity_ttl: draft.inactivity_ttl.value(),
         completion_grace: draft.completion_grace.unwrap_or(Span::ZERO),
+    }
+}
+
+fn finish_reading(draft: &Draft) -> ReadingSpec {
+    ReadingSpec {
+        charset: draft.charset.clone().value(),
+        salvage: draft.salvage.clone().unwrap_or_default(),
+        format: draft.format.clone().unwrap_or_default(),
     }
 }
 

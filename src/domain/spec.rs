@@ -80,6 +80,8 @@ pub struct ConnectionSpec {
     pub targets: Vec<TargetSpec>,
     pub scans: Vec<ScanSpec>,
     pub commands: Vec<CommandSpec>,
+    /// What happened longer ago may go; `None`: never.
+    pub keep_history: Option<Span>,
     /// Who is told of its events.
     pub webhooks: Vec<WebhookSpec>,
     pub rules: Vec<RuleSpec>,

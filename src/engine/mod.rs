@@ -4,7 +4,7 @@
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
-//! * [`restored`] the first start from a backup
+//! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
@@ -23,6 +23,7 @@ pub mod poller;
 pub mod polling;
 pub mod present;
 pub mod restored;
+pub mod retention;
 pub mod sharing;
 pub mod spending;
 pub mod targets;
@@ -89,6 +90,7 @@ impl Running {
             }
         }
         core.spawn(controls::watch(core.clone()));
+        core.spawn(retention::run(core.clone()));
         core.spawn(watch(core.clone()));
         core.begun.cancel();
         Ok(())

@@ -71,9 +71,7 @@ fn key(line: &SpendLine) -> Option<Vec<u8>> {
 
 impl Snapshot<'_> {
     pub fn reach(&self) -> Result<Reach, StoreError> {
-        Ok(self
-            .get(Table::Meta, meta::SUMMED, Reach::read)?
-            .unwrap_or_else(|| Reach { through: 0, from: Hour(i64::MIN) }))
+        Ok(self.get(Table::Meta, meta::SUMMED, Reach::read)?.unwrap_or(Reach { through: 0, from: Hour(i64::MIN) }))
     }
 
     /// Charges numbered above `after`, in their order.

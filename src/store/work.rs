@@ -2,6 +2,7 @@
 
 use super::lessons;
 use super::records;
+use super::retention::Forget;
 use super::rows::Row;
 use super::scans;
 use super::sealed::Swap;
@@ -124,6 +125,8 @@ pub(super) enum Work {
     TakeOver(Vec<Charge>, Prepared, Reply<Vec<Event>>),
     /// Move so many rows of a switched generation to their place.
     Settle(usize, Reply<bool>),
+    /// What an operator's rule lets go of.
+    Forget(Forget, Reply<Vec<Event>>),
     /// Write what is lazy now.
     Flush(Reply<()>),
     /// Time has passed.
@@ -148,6 +151,7 @@ impl Work {
             Work::Swap(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::TakeOver(_, _, reply) => drop(reply.send(Err(error.clone()))),
             Work::Settle(_, reply) => drop(reply.send(Err(error.clone()))),
+            Work::Forget(_, reply) => drop(reply.send(Err(error.clone()))),
             Work::Flush(reply) => drop(reply.send(Err(error.clone()))),
             Work::Tick | Work::Stop => {}
         }

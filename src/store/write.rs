@@ -191,6 +191,7 @@ impl Writing {
                 answer(self.take_over(core, spent, prepared), reply, acks, Ack::Events)
             }
             Work::Settle(rows, reply) => answer(self.settle_generation(core, rows), reply, acks, Ack::Settle),
+            Work::Forget(forget, reply) => answer(self.forget(core, forget), reply, acks, Ack::Events),
             Work::Flush(reply) => acks.push(Ack::Flush(reply)),
             Work::Tick => return self.tick(core),
             Work::Stop => {}

@@ -12,6 +12,7 @@ mod failures;
 mod file;
 mod findings;
 mod health;
+mod history;
 mod honesty;
 mod judge_nginx;
 mod judge_prometheus;

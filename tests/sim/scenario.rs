@@ -316,6 +316,7 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
         network: NetworkSpec { request_timeout: Span::from_secs(20), ..NetworkSpec::default() },
         reading: ReadingSpec::default(),
         time_zone: "UTC".to_owned(),
+        keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::from_secs(60),
     }

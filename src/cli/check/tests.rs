@@ -25,6 +25,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         network: NetworkSpec::default(),
         reading: ReadingSpec::default(),
         time_zone: "UTC".to_owned(),
+        keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::from_secs(60),
     }

@@ -48,6 +48,7 @@ fn unknown_keys_name_the_nearest() {
             "[connection.poll]\nintervall = \"5m\"",
             "6: connection[yard].poll.intervall: unknown key; did you mean `interval`?",
         ),
+        ("[connection.history]\nkep = \"400d\"", "6: connection[yard].history.kep: unknown key; did you mean `keep`?"),
         (
             "[[connection.target]]\nname = \"t\"\nget = \"/t\"\nitems = \"$\"\nkey = \"$\"\n[connection.target.fields]\nx = { pth = \"$\", path = \"$\" }",
             "11: connection[yard].target[t].fields.x.pth: unknown key; did you mean `path`?",

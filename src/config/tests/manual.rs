@@ -14,6 +14,7 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("oauth2", "OAUTH", oauth::OAUTH.to_vec()),
         ("client_secret", "CLIENT_SECRET", oauth::CLIENT_SECRET.to_vec()),
         ("[poll]", "POLL", draft::POLL.to_vec()),
+        ("[history]", "HISTORY", draft::HISTORY.to_vec()),
         ("[[fact]]", "FACT", draft::FACT.to_vec()),
         ("[[limit]]", "LIMIT", limits::LIMIT.to_vec()),
         ("[[quota]]", "QUOTA", quotas::QUOTA.to_vec()),

@@ -82,6 +82,9 @@ requests = 5
 kind = "concurrent"
 cap  = { poller = 3, gateway = 2 }
 
+[connection.history]
+keep = "400d"
+
 [connection.poll]
 inactivity_ttl = "48h"
 completion_grace = "30m"
@@ -167,6 +170,7 @@ fn every_key_is_read() {
             completion_grace: Span::from_secs(1800)
         }
     );
+    assert_eq!(yard.keep_history, Some(Span::from_secs(400 * 86_400)));
     assert_eq!(yard.refresh_min_age, Span::from_secs(90));
     assert_eq!(yard.time_zone, "America/Los_Angeles");
     let waits = WaitSpec {

@@ -11,6 +11,7 @@ mod lanes;
 mod pages;
 mod place;
 mod restored;
+mod retention;
 mod sealed;
 mod shelf;
 mod sums;

@@ -48,6 +48,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         network,
         reading: ReadingSpec::default(),
         time_zone: "UTC".to_owned(),
+        keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::from_secs(60),
     }

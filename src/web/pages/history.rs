@@ -60,8 +60,11 @@ pub fn history(web: &WebState, visit: &Visit, face: &Face, root: &str, key: &Tar
     })
 }
 
+/// Where another page begins, as its query says it.
+pub type Way = Option<(&'static str, u64)>;
+
 /// Where the pages before and behind this one begin: of what is newer, and of what is older.
-pub fn ways<T: Numbered>(from: Cursor, page: &Paged<T>) -> (Option<(&'static str, u64)>, Option<(&'static str, u64)>) {
+pub fn ways<T: Numbered>(from: Cursor, page: &Paged<T>) -> (Way, Way) {
     let first = page.rows.first().map(|row| ("before", row.number()));
     let last = page.rows.last().map(|row| ("after", row.number()));
     match from {
