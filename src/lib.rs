@@ -16,7 +16,7 @@
 //! upstream/    the door: send(Permit, Request) -> Reply, renew(Permit) -> Renewal; webhooks; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
-//! rules/       pure decisions: budget, schedule, breaker, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
+//! rules/       pure decisions: budget, line, schedule, breaker, throttle, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
 //!              freshness, plan, delivery, trial
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
@@ -72,7 +72,7 @@
 //! refresh is refused, with the moment at which it would not be; and who waited behind a fetch of the same target takes its answer from the
 //! shelf. Then it walks the poll's path from step 2 as [`domain::ids::Caller::Refresh`], which may take the units that the limits `keep` for
 //! it: with five requests in five minutes and one kept, the poller can never take the fifth. If the budget says no, the reader has
-//! that at once as [`engine::view::Denied::NotYet`]; a refresh does not queue. The poll clock is not touched: a refresh makes no loop
+//! that at once as [`engine::view::Denied::NotYet`]; a refresh waits in line for no more than a moment, for a pace or for others under way. The poll clock is not touched: a refresh makes no loop
 //! faster.
 //!
 //! # A crash between the two writes

@@ -166,6 +166,19 @@ pub struct ConnectionState {
     /// The operator's switch; wins over the file until cleared (F11).
     pub enabled: Option<Switch>,
     pub overrides: Overrides,
+    /// What partial throttling is told by (F9).
+    pub recent: Recent,
+}
+
+/// The newest answers to requests of a connection: which were refusals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// A bit for each, the newest lowest.
+    pub refused: u32,
+    /// How many of the bits mean something.
+    pub answers: u32,
+    /// How often in a row the breaker opened for too many refusals.
+    pub trips: u32,
 }
 
 /// What an operator set in place of what the file says (F11); each wins until it is cleared.

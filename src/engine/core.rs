@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange, Overrides};
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
-use crate::domain::limit::Limit;
+use crate::domain::limit::{Kind, Limit};
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{Now, Span, Stamp, Steady};
@@ -297,6 +297,29 @@ impl Conn {
     pub fn after_refusal(&self, limit: &str, at: Steady) -> Steady {
         let turns = |l: &Limit| l.name == limit && l.kind.begins().is_some();
         if self.sharing.limits.iter().any(turns) { at + self.spread() } else { at }
+    }
+
+    /// When to ask again for somebody who waits, where `limit` refused it until `at`: others under way may be answered at any moment, and
+    /// a pace is over soon. `None`: it is not a matter of a moment.
+    pub fn moment(&self, limit: &str, at: Steady, ends: Steady) -> Option<Steady> {
+        let kind = self.sharing.limits.iter().find(|l| l.name == limit).map(|l| &l.kind)?;
+        match kind {
+            Kind::Concurrent => Some(at.min(ends)),
+            Kind::Pace { .. } => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Requests of its poller that may be under way side by side: what the provider leaves the poller in flight; one where it says
+    /// nothing of that.
+    pub fn side_by_side(&self, workers: u32) -> usize {
+        let limits = self.in_force();
+        let in_flight = limits.iter().filter(|l| l.kind == Kind::Concurrent).map(|l| {
+            let left = l.amount.saturating_sub(l.kept_from(Caller::Poller));
+            l.cap.get(&Caller::Poller).map_or(left, |cap| left.min(*cap))
+        });
+        let most = in_flight.min().unwrap_or(1).min(u64::from(workers)).max(1);
+        usize::try_from(most).unwrap_or(1)
     }
 
     /// How far from the others it begins, and goes on after a reset.

@@ -6,7 +6,7 @@ use super::fetch::exchange::{Asking, admit, exchange};
 use super::fetch::learn::{consequences, hear};
 use super::fetch::{Done, Stopped, With, fetch_all, token};
 use super::targets::Target;
-use super::turns::{Ear, Turns};
+use super::turns::{COURTESIES, Ear, Turn, Turns};
 use super::words::{self, Telling};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ChargeId, TargetName};
@@ -183,16 +183,25 @@ fn accepted_with(core: &Core, body: Option<&serde_json::Value>) -> Option<String
 /// Admission writes the job as `sent`, with its charge, in one transaction: after a crash it is known that it may be out there.
 async fn wait_for_permit(core: &Core, conn: &Conn, asking: &Asking, mut job: Job) -> Result<(Job, Permit), Attempt> {
     let patience_ends = core.clock.now().steady + PATIENCE;
-    let mut ear = core.turns(conn.credential).map(Turns::ear);
+    let line = core.turns(conn.credential);
+    let mut ear = line.map(Turns::ear);
+    let turn = line.map(|line| line.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
     let mut told = None;
     loop {
         ear.iter_mut().for_each(Ear::listen);
+        for _ in 0..COURTESIES {
+            let Some(at) = turn.as_ref().and_then(|turn| turn.gives_way(core, conn.credential)) else { break };
+            core.clock.sleep_until(at).await;
+        }
         let now = core.clock.now();
         let sent = Job { state: JobState::Sent, message: None, updated_at: now.stamp(), ..job.clone() };
         let with_charge = sent.clone();
         let with = Box::new(move |id: ChargeId| vec![Write::Job(Job { charge: Some(id), ..with_charge })]);
         match admit_with_token(core, conn, asking, with).await {
-            Ok(permit) => return Ok((Job { charge: Some(permit.id()), ..sent }, permit)),
+            Ok(permit) => {
+                turn.iter().for_each(Turn::went);
+                return Ok((Job { charge: Some(permit.id()), ..sent }, permit));
+            }
             Err(Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at })) if at <= patience_ends => {
                 if told.is_none_or(|told: Steady| told.0.abs_diff(at.0) > NEWS.0) {
                     let words = format!("waits for the budget until {}", words::time_ahead(at, &now, Telling::Kept));

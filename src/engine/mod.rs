@@ -5,6 +5,7 @@
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
+//! * [`probe`] one question by hand, to see what the provider says
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod appliance;
@@ -22,6 +23,7 @@ pub mod plans;
 pub mod poller;
 pub mod polling;
 pub mod present;
+pub mod probe;
 pub mod restored;
 pub mod retention;
 pub mod sharing;

@@ -45,7 +45,7 @@ impl Appliance {
         }
     }
 
-    async fn refuse_while_paused(&self, conn: &Conn) -> Result<(), Denied> {
+    pub(super) async fn refuse_while_paused(&self, conn: &Conn) -> Result<(), Denied> {
         if conn.enabled(&*conn.state.lock().await) {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Appliance {
         }
     }
 
-    fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
+    pub(super) fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
         let sentence = words::ended(&format!("{what}: {}", words::why(stopped, &self.now(), Telling::Anew)));
         let not_yet = |sentence| Denied::NotYet { sentence, not_before: None, retry_after_s: None };
         match (stopped, stopped.refusal()) {

@@ -1,27 +1,31 @@
 //! The poller: one loop a connection. Waits for what is due, polls one round, and never runs faster for any reason (law 8).
 
 use super::core::{Conn, Core};
-use super::fetch::{Done, Round, Stopped, Wish, fetch};
+use super::fetch::{By, Done, Round, Stopped, Wish, fetch};
 use super::targets::Target;
-use super::turns::{Ear, Turn};
+use super::turns::{COURTESIES, Ear, Turn};
 use super::words::{self, Telling};
-use crate::domain::connection::{ConnectionState, HoldScope};
-use crate::domain::ids::Caller;
+use crate::domain::connection::{Breaker, ConnectionState, HoldScope};
+use crate::domain::ids::{Caller, TargetName};
+use crate::domain::outcome::Outcome;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::breaker;
 use crate::rules::budget::Refusal;
 use crate::rules::hold::back;
 use crate::store::StoreError;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// After a failure of the store: how long before the next attempt.
 const STORE_PAUSE: Span = Span::from_secs(5);
 /// After a round in which nothing could be asked: how long before the next look.
 const IDLE_PAUSE: Span = Span::from_secs(1);
 
-/// How often, and for how long each, a loop gives way to one that has waited longer for the same budget.
-const COURTESIES: u32 = 25;
-const COURTESY: Span = Span(20);
+/// A round is given up after so many refusals: those that hold nobody by themselves (a rule that says so, an overload without a wait) would
+/// else be as many as there are targets (F8). What is under way side by side is answered all the same: one less than there are workers more.
+const MOST_REJECTIONS: u32 = 3;
 
 /// What the loop does next.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,7 +83,8 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
 }
 
 /// One round over the targets that are polled: who waits longest comes first, so that a refusal passes the turn on; of equals the first of the file. Once a hold is over the first request is a probe, to the target
-/// that costs least; if a ramp begins with it, the others wait for the next round.
+/// that costs least; if a ramp begins with it, the others wait for the next round. The first request of any round goes alone: where it is
+/// refused, no other is. The others go side by side where the provider's limits leave the poller room for that.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     conn.tell_stretch();
     let waiting = match waiting(core, conn) {
@@ -88,18 +93,56 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     };
     let probe = probe(core, conn, &waiting);
     let rest = (0..waiting.len()).filter(|at| Some(*at) != probe);
-    for name in probe.into_iter().chain(rest).filter_map(|at| waiting.get(at)).map(|target| &target.key.target) {
-        // As it is now: a round may be long, and what was taken away meanwhile is not asked about.
-        let Some(target) = conn.target(name).filter(|target| target.is_polled()) else { continue };
-        match poll(core, conn, &target, &mut begun).await {
-            Polled::Asked if probe.is_some() && back::ramp(&core.store.holds(conn.credential)).is_some() => return,
+    let mut names = probe.into_iter().chain(rest).filter_map(|at| waiting.get(at)).map(|target| &target.key.target);
+    let rejections = AtomicU32::new(0);
+    while begun.began.is_none() {
+        let Some(name) = names.next() else { return rest_for(core, conn, IDLE_PAUSE).await };
+        match visit(core, conn, name, &mut begun, &rejections).await {
             Polled::Asked | Polled::Held => {}
             Polled::Over => return,
             Polled::Trouble(why) => return pause(core, &why).await,
         }
     }
-    if begun.began.is_none() {
-        rest_for(core, conn, IDLE_PAUSE).await;
+    if probe.is_some() && back::ramp(&core.store.holds(conn.credential)).is_some() {
+        return;
+    }
+    let mut others = FuturesUnordered::new();
+    let mut ended = None;
+    loop {
+        while ended.is_none() && others.len() < conn.side_by_side(core.polling.workers()) {
+            let Some(name) = names.next() else { break };
+            others.push(accompany(core, conn, name, begun, &rejections));
+        }
+        match others.next().await {
+            Some(Polled::Asked | Polled::Held) => {}
+            Some(over) => ended = ended.or(Some(over)),
+            None => break,
+        }
+    }
+    if let Some(Polled::Trouble(why)) = ended {
+        pause(core, &why).await;
+    }
+}
+
+/// Too much was refused in this round, or the breaker opened meanwhile: it is over for all that were not asked yet.
+async fn is_given_up(conn: &Conn, rejections: &AtomicU32) -> bool {
+    rejections.load(Ordering::Relaxed) >= MOST_REJECTIONS || conn.state.lock().await.breaker != Breaker::Closed
+}
+
+/// A visit beside others of the same round, which has begun.
+async fn accompany(core: &Core, conn: &Conn, name: &TargetName, begun: Round, rejections: &AtomicU32) -> Polled {
+    if is_given_up(conn, rejections).await {
+        return Polled::Over;
+    }
+    let mut begun = begun;
+    visit(core, conn, name, &mut begun, rejections).await
+}
+
+/// As it is now: a round may be long, and what was taken away meanwhile is not asked about.
+async fn visit(core: &Core, conn: &Conn, name: &TargetName, begun: &mut Round, rejections: &AtomicU32) -> Polled {
+    match conn.target(name).filter(|target| target.is_polled()) {
+        Some(target) => poll(core, conn, &target, begun, rejections).await,
+        None => Polled::Held,
     }
 }
 
@@ -143,10 +186,15 @@ enum Polled {
 }
 
 /// Asks about one target: once, or page by page. Each page takes a place in line of its own: a long list does not hold up others.
-async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round) -> Polled {
+async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round, rejections: &AtomicU32) -> Polled {
     let mut wish = None;
     loop {
-        match poll_once(core, conn, target, begun, wish).await {
+        let polled = poll_once(core, conn, target, begun, wish).await;
+        let refused = |outcome| matches!(outcome, Outcome::Limited | Outcome::Overloaded | Outcome::Unpaid);
+        if polled.as_ref().is_ok_and(|done| done.asked && refused(done.outcome)) {
+            rejections.fetch_add(1, Ordering::Relaxed);
+        }
+        match polled {
             // On the way back from a hold a page is a round: the reading goes on in the next.
             Ok(Done { goes_on: Some(reading), .. }) if back::ramp(&core.store.holds(conn.credential)).is_none() => {
                 wish = Some(Wish::PageOf(reading));
@@ -176,7 +224,7 @@ async fn poll_once(
         let at = match let_others_go(core, conn, &turn, &mut ear).await {
             false => return Err(Polled::Over),
             true if !is_current(conn, target) => return Err(Polled::Held),
-            true => match fetch(core, conn, target, Caller::Poller, Some(&mut *begun), wish).await {
+            true => match at_a_desk(core, conn, target, &turn, &mut *begun, wish).await {
                 Ok(done) => return Ok(done),
                 Err(Stopped::Refused(Refusal::NotUntil { at, limit })) if at != Steady::MAX => {
                     conn.after_refusal(&limit, at)
@@ -201,20 +249,30 @@ async fn poll_once(
     }
 }
 
+/// Sends from one of the process's desks; waiting for the budget takes none.
+async fn at_a_desk(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    turn: &Turn<'_>,
+    begun: &mut Round,
+    wish: Wish,
+) -> Result<Done, Stopped> {
+    let _desk = core.polling.desk().await;
+    fetch(core, conn, target, By { caller: Caller::Poller, turn: Some(turn) }, Some(begun), wish).await
+}
+
 /// Whether the target is still the one of its name, and polled.
 fn is_current(conn: &Conn, target: &Target) -> bool {
     let of_its_name = conn.target(&target.key.target);
     of_its_name.is_some_and(|current| current.revision == target.revision && current.is_polled())
 }
 
-/// Gives way, for a short while, to whoever has waited longer and could go now. False if polling is over meanwhile.
+/// Gives way, for a short while, to whoever comes first and could go now. False if polling is over meanwhile.
 async fn let_others_go(core: &Core, conn: &Conn, turn: &Turn<'_>, ear: &mut Ear) -> bool {
     for _ in 0..COURTESIES {
-        let now = core.clock.now();
-        if !turn.somebody_before(|ask| core.store.would_admit(conn.credential, &now, ask).is_ok()) {
-            break;
-        }
-        if !wait(core, conn, ear, now.steady + COURTESY).await {
+        let Some(at) = turn.gives_way(core, conn.credential) else { break };
+        if !wait(core, conn, ear, at).await {
             return false;
         }
     }
@@ -245,7 +303,6 @@ async fn pause(core: &Core, why: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::connection::Breaker;
     use crate::domain::time::ClockTrust;
 
     fn now(ms: u64) -> Now {

@@ -204,6 +204,7 @@ fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State, target: Option<&T
             Breaker::Open { until, .. } => Some(until),
             _ => None,
         },
+        recent: s.state.recent,
         next_free: s.exhausted_until.filter(|at| *at != Steady::MAX),
         disabled_by: switch.map(|e| (e.by.clone(), e.at.wall)),
         all_off: s.all_off.clone().filter(|_| conn.enabled(&s.state)),

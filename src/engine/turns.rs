@@ -1,21 +1,30 @@
-//! Whose turn it is where several loops wait for one budget. The budget decides *whether*; this decides only *who asks first*, so
-//! that connections that share a credential share it evenly (F1). Knows nothing of limits.
+//! Whose turn it is where several wait for one budget, with the waiting around the rule ([`crate::rules::line`]). The budget decides
+//! *whether*; this decides only *who asks first*, so that what people wait for comes before what comes again by itself, and connections
+//! that share a credential share it evenly (F1, F2).
 
+use super::core::Core;
 use crate::domain::connection::Ask;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use crate::domain::ids::CredentialId;
+use crate::domain::time::{Span, Steady};
+use crate::rules::line::Line;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// The waiting of one credential: first come, first asked.
+/// How often, and for how long each, somebody gives way to whoever comes before it and could go now. Then it asks all the same: who is
+/// in the line may be busy with something else.
+pub const COURTESIES: u32 = 25;
+const COURTESY: Span = Span(20);
+
+/// The waiting of one credential.
 pub struct Turns {
-    waiting: Mutex<Waiting>,
+    line: Mutex<Line>,
     /// Rung when units may have come free earlier than was told: an answer arrived, a hold was lifted, somebody left the line.
     bell: watch::Sender<()>,
 }
 
 impl Default for Turns {
     fn default() -> Turns {
-        Turns { waiting: Mutex::default(), bell: watch::channel(()).0 }
+        Turns { line: Mutex::default(), bell: watch::channel(()).0 }
     }
 }
 
@@ -35,12 +44,6 @@ impl Ear {
     }
 }
 
-#[derive(Default)]
-struct Waiting {
-    next: u64,
-    line: BTreeMap<u64, Ask>,
-}
-
 /// A place in the line, left by dropping it.
 pub struct Turn<'a> {
     turns: &'a Turns,
@@ -49,11 +52,7 @@ pub struct Turn<'a> {
 
 impl Turns {
     pub fn enter(&self, ask: Ask) -> Turn<'_> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = waiting.next;
-        waiting.next += 1;
-        waiting.line.insert(number, ask);
-        Turn { turns: self, number }
+        Turn { turns: self, number: self.line().enter(ask) }
     }
 
     pub fn ring(&self) {
@@ -63,19 +62,36 @@ impl Turns {
     pub fn ear(&self) -> Ear {
         Ear(self.bell.subscribe())
     }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Turn<'_> {
-    /// Whether somebody who came earlier could go now. Who could not is passed: it waits for something else.
+    /// Whether somebody who comes first could go now. Who could not is passed: it waits for something else.
     pub fn somebody_before(&self, could_go: impl Fn(&Ask) -> bool) -> bool {
-        let waiting = self.turns.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.line.range(..self.number).any(|(_, ask)| could_go(ask))
+        // The budget is not asked under the lock that everybody who comes and goes takes.
+        let before: Vec<Ask> = self.turns.line().before(self.number).cloned().collect();
+        before.iter().any(could_go)
+    }
+
+    /// The budget let it through: it waits no more, and has passed those behind it.
+    pub fn went(&self) {
+        self.turns.line().serve(self.number);
+    }
+
+    /// Until when to wait for somebody who comes first and could go now; at most [`COURTESIES`] times in a row.
+    pub fn gives_way(&self, core: &Core, credential: CredentialId) -> Option<Steady> {
+        let now = core.clock.now();
+        let could_go = |ask: &Ask| core.store.would_admit(credential, &now, ask).is_ok();
+        self.somebody_before(could_go).then(|| now.steady + COURTESY)
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.turns.waiting.lock().unwrap_or_else(PoisonError::into_inner).line.remove(&self.number);
+        self.turns.line().leave(self.number);
         self.turns.ring();
     }
 }
@@ -98,6 +114,14 @@ mod tests {
         assert!(!second.somebody_before(|_| false));
         drop(first);
         assert!(!second.somebody_before(|_| true));
+    }
+
+    #[test]
+    fn who_was_let_through_is_no_longer_waited_for() {
+        let turns = Turns::default();
+        let (first, second) = (turns.enter(ask("/a")), turns.enter(ask("/a")));
+        first.went();
+        assert!(!second.somebody_before(|_| true), "its request is under way");
     }
 
     #[tokio::test]

@@ -3,8 +3,9 @@
 
 use super::core::Conn;
 use super::fetch::Stopped;
+use super::fetch::circuit::ailing;
 use super::targets::Target;
-use crate::domain::connection::{Hold, HoldReason};
+use crate::domain::connection::{Hold, HoldReason, Recent};
 use crate::domain::ids::TargetName;
 use crate::domain::item::{ChangeKind, HistoryEntry};
 use crate::domain::outcome::{Outcome, Verdict};
@@ -202,11 +203,6 @@ pub fn hold_ended(conn: &Conn, hold: &Hold, now: &Now) -> String {
     format!("{} answers again; the hold of {since} is over", conn.spec.provider)
 }
 
-pub fn breaker_opened(conn: &Conn, until: Steady, now: &Now) -> String {
-    let until = time_ahead(until, now, Telling::Kept);
-    format!("{} keeps failing; tried again at {until} with one request", conn.spec.provider)
-}
-
 pub fn troubled(conn: &Conn, trouble: &Trouble) -> String {
     format!("{}: {}{}", conn.spec.provider, ended(&trouble.reason), quoted(trouble.said.as_deref()))
 }
@@ -244,6 +240,7 @@ pub struct Standing<'a> {
     pub recovery: Option<String>,
     pub next_poll: Option<Steady>,
     pub breaker_until: Option<Steady>,
+    pub recent: Recent,
     pub next_free: Option<Steady>,
     pub disabled_by: Option<(String, Wall)>,
     /// The connection is on, and polling is off for the whole process: by whom, where it was an operator.
@@ -274,7 +271,6 @@ pub fn connection_sentence(s: &Standing, now: &Now) -> String {
 }
 
 fn state_sentence(s: &Standing, now: &Now) -> String {
-    let provider = &s.conn.spec.provider;
     let next = s.next_poll.map_or_else(|| "when polling is on".to_owned(), |at| when(at, now));
     let trouble = s.trouble.map(|(target, t)| format!("{target} is not {}", renewed_since(t, now, Said::Quoted)));
     let failing = trouble.as_ref().map(|t| format!(" {t}")).unwrap_or_default();
@@ -310,7 +306,8 @@ fn state_sentence(s: &Standing, now: &Now) -> String {
             (None, None) => "The budget leaves the poller nothing.".to_owned(),
         },
         State::BreakerOpen => format!(
-            "{provider} keeps failing.{failing} Tried again {} with one request.",
+            "{}.{failing} Tried again {} with one request.",
+            ailing(s.conn, s.recent),
             s.breaker_until.map_or_else(|| "once it is due,".to_owned(), |at| when(at, now))
         ),
         State::Expired => format!("The values are too old to use.{failing} Next poll {next}."),

@@ -1,4 +1,4 @@
-//! The breaker of a connection: opens after failures in a row, one probe decides. It only ever delays: what may be spent is
+//! The breaker of a connection: opens after failures in a row, or when many were refused ([`super::throttle`]); one probe decides. It only ever delays: what may be spent is
 //! the budget's business. Must not know what a failure is; `classify` and the engine say so.
 
 use crate::domain::connection::Breaker;
@@ -58,6 +58,11 @@ pub fn on_failure(breaker: Breaker, failures: u32, pause: Span, now: &Now) -> Br
         Breaker::Closed | Breaker::HalfOpen { .. } => Breaker::Open { since: now.stamp(), until },
         Breaker::Open { since, until: before } => Breaker::Open { since, until: before.max(until) },
     }
+}
+
+/// Opens, or stays open for longer, whatever the failures: many were refused. The pause is never brought forward (law 8).
+pub fn on_throttled(breaker: Breaker, pause: Span, now: &Now) -> Breaker {
+    on_failure(breaker, u32::MAX, pause, now)
 }
 
 #[cfg(test)]

@@ -62,6 +62,8 @@ pub trait Shelf: Send + Sync + 'static {
     fn redeliver<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, u64>;
     fn test_webhook<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, WebhookTestView>;
     fn change<'a>(&'a self, key: &'a ConnectionKey, wanted: Controls, by: &'a str) -> Slow<'a, ConnectionView>;
+    fn probe_cost<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>) -> Slow<'a, ProbeView>;
+    fn probe<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>, by: &'a str) -> Slow<'a, ProbeView>;
     fn polling(&self) -> Slow<'_, PollingView>;
     fn change_polling<'a>(&'a self, wanted: PollingControls, by: &'a str) -> Slow<'a, PollingView>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
@@ -153,6 +155,12 @@ impl Shelf for Appliance {
     }
     fn change<'a>(&'a self, key: &'a ConnectionKey, wanted: Controls, by: &'a str) -> Slow<'a, ConnectionView> {
         Box::pin(Appliance::change(self, key, wanted, by))
+    }
+    fn probe_cost<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>) -> Slow<'a, ProbeView> {
+        Box::pin(Appliance::probe_cost(self, key, target))
+    }
+    fn probe<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>, by: &'a str) -> Slow<'a, ProbeView> {
+        Box::pin(Appliance::probe(self, key, target, by))
     }
     fn polling(&self) -> Slow<'_, PollingView> {
         Box::pin(async { Ok(Appliance::polling(self).await) })

@@ -32,4 +32,5 @@ mod refusals;
 mod restart;
 mod spend;
 mod support;
+mod throttling;
 mod webhooks;

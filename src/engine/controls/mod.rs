@@ -90,9 +90,12 @@ async fn put(
     }
 }
 
-/// `None` before the first poll: that is due when it was. Never before now, and never sooner than backoff and ramp allow (law 8).
+/// Before the first poll: as soon as for a new connection of that interval, and no later than it was due. Never before now, and never sooner than backoff and ramp allow (law 8).
 fn due(core: &Core, conn: &Conn, state: &ConnectionState, now: &Now) -> Option<Stamp> {
-    let last = state.last_poll_at?;
+    let Some(last) = state.last_poll_at else {
+        let first = schedule::first(now, conn.spread());
+        return state.next_poll_at.map(|due| if due.steady < first.steady { due } else { first });
+    };
     let backoff = schedule::backoff(state.failures, conn.base_interval());
     let due = schedule::next(last, last, conn.pace(&core.store.holds(conn.credential)), backoff);
     Some(if due.steady < now.steady { now.stamp() } else { due })

@@ -1,10 +1,11 @@
 //! From a reply to write 2: the charge is resolved together with what was learned, in one transaction.
 
+use super::circuit::{self, Heard};
 use super::exchange::Exchanged;
 use super::part::Part;
 use super::{Done, Round, Stopped, doubt, holds, lessons, trouble};
 use crate::domain::charge::{Resolution, Settlement};
-use crate::domain::connection::{Breaker, ConnectionState, HoldChange};
+use crate::domain::connection::{ConnectionState, HoldChange};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::ids::CredentialId;
@@ -13,13 +14,13 @@ use crate::domain::quota;
 use crate::domain::reply::{Failure, Reply};
 use crate::domain::spec::Conditional;
 use crate::domain::target::{TargetState, Trouble};
-use crate::domain::time::{Now, Stamp};
+use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
 use crate::engine::targets::Target;
 use crate::engine::{findings, words};
 use crate::rules::asking::CostFrom;
 use crate::rules::extract::{shape_flaw, wrong_shape};
-use crate::rules::{breaker, reconcile, schedule};
+use crate::rules::reconcile;
 use crate::store::{Commit, Lane, Write};
 
 /// What a verdict means for the credential and the connection, whoever asked.
@@ -75,8 +76,9 @@ pub fn consequences(
     };
     let hold = holds::changes(core, conn, exchanged, &verdict, &now);
     let mut events = holds::events(core, conn, &now, &hold);
-    let next = connection_after(conn, state, &verdict, &now);
-    events.extend(breaker_event(conn, &now, state.breaker, next.breaker));
+    let heard = Heard { verdict: &verdict, exchanged, holds: &hold };
+    let next = circuit::after(conn, state, &heard, &now);
+    events.extend(circuit::event(conn, &now, state, &next));
     let findings = holds::findings(conn, exchanged, &verdict, &hold, reply.arrived_at);
     let mut after = Consequences {
         verdict,
@@ -99,47 +101,6 @@ fn costs_nothing(conn: &Conn, after: &Consequences) -> bool {
     conn.spec.conditional == Conditional::Free
         && after.status == Some(304)
         && after.verdict.outcome == Outcome::NotModified
-}
-
-/// Failures count for the breaker; refusals by a limit are the hold's business, and good answers end both.
-fn connection_after(conn: &Conn, state: &ConnectionState, verdict: &Verdict, now: &Now) -> ConnectionState {
-    let mut next = state.clone();
-    next.last_outcome = Some((now.stamp(), verdict.outcome));
-    match verdict.outcome {
-        Outcome::Data | Outcome::NotModified | Outcome::NotReady => {
-            next.failures = 0;
-            next.breaker = breaker::on_success(next.breaker);
-        }
-        Outcome::Limited
-        | Outcome::Unpaid
-        | Outcome::CredentialRejected
-        | Outcome::Gone
-        | Outcome::Redirected
-        | Outcome::Lost => {
-            // The provider answered: a probe that was refused by a limit found the provider alive.
-            next.breaker = breaker::on_success(next.breaker);
-        }
-        _ => {
-            next.failures = next.failures.saturating_add(1);
-            let pause = schedule::backoff(next.failures, conn.base_interval());
-            next.breaker = breaker::on_failure(next.breaker, next.failures, pause, now);
-        }
-    }
-    next.backoff_ms = schedule::backoff(next.failures, conn.base_interval()).0;
-    next
-}
-
-fn breaker_event(conn: &Conn, now: &Now, before: Breaker, after: Breaker) -> Option<NewEvent> {
-    let (kind, message) = match (before, after) {
-        (Breaker::Closed | Breaker::HalfOpen { .. }, Breaker::Open { until, .. }) => {
-            (EventKind::BreakerOpened, words::breaker_opened(conn, until, now))
-        }
-        (Breaker::Open { .. } | Breaker::HalfOpen { .. }, Breaker::Closed) => {
-            (EventKind::BreakerClosed, format!("{} answers again; polling goes on", conn.spec.provider))
-        }
-        _ => return None,
-    };
-    Some(NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message })
 }
 
 /// Write 2 for a target.

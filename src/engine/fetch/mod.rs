@@ -3,9 +3,11 @@
 //!
 //! A list that comes page by page is fetched a page at a call: see [`scan`].
 
+pub mod circuit;
 mod doubt;
 pub mod exchange;
 mod holds;
+mod in_turn;
 pub mod learn;
 pub mod lessons;
 pub mod part;
@@ -15,6 +17,7 @@ mod trouble;
 
 use super::core::{Conn, Core};
 use super::targets::Target;
+use super::turns::Turn;
 use crate::domain::connection::{ConnectionState, Hold};
 use crate::domain::ids::{Caller, ChargeId, Endpoint};
 use crate::domain::outcome::Outcome;
@@ -29,6 +32,7 @@ use crate::rules::{breaker, schedule};
 use crate::store::{Commit, StoreError, Write};
 use crate::upstream::Request;
 use exchange::{Asking, exchange};
+pub use in_turn::fetch_all;
 use std::collections::BTreeMap;
 
 /// The poller waits in line for its next page at least this long before the part that it has is shown.
@@ -107,6 +111,13 @@ pub enum Wish {
     PageOf(u64),
 }
 
+/// Who asks, with its place in the line.
+#[derive(Clone, Copy)]
+pub struct By<'a> {
+    pub caller: Caller,
+    pub turn: Option<&'a Turn<'a>>,
+}
+
 /// A polling round. Its first admission stamps the poll clock (A4); other callers have none and do not move it (F5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
@@ -130,7 +141,7 @@ pub async fn fetch(
     core: &Core,
     conn: &Conn,
     target: &Target,
-    caller: Caller,
+    by: By<'_>,
     mut round: Option<&mut Round>,
     wish: Wish,
 ) -> Result<Done, Stopped> {
@@ -152,7 +163,7 @@ pub async fn fetch(
         target.pager.as_ref().map(|p| (p, flight.take(p, (question.ask(), target.revision), wish, &core.clock.now())));
     let (request, conditional) = question.request(conn, target, &before, paged.as_ref());
     let asked = (&before, endpoint(target, &place, &request.location), request);
-    let exchanged = match ask(core, conn, target, caller, asked, round.as_deref_mut()).await {
+    let exchanged = match ask(core, conn, target, by, asked, round.as_deref_mut()).await {
         Ok(exchanged) => exchanged,
         Err(stopped) => {
             let asked = scan::Asked { core, conn, target, before: &before, round: None };
@@ -160,7 +171,7 @@ pub async fn fetch(
                 part::led_on(asked, &stopped).await?;
             }
             if let Some((_, mut reading)) = paged.take() {
-                scan::interrupted(asked, &mut reading, &stopped, patience(conn, caller)).await?;
+                scan::interrupted(asked, &mut reading, &stopped, patience(conn, by.caller)).await?;
                 flight.keep(reading);
             }
             return Err(stopped);
@@ -174,34 +185,6 @@ pub async fn fetch(
             scan::from_page(asked, pager, &mut flight, reading, exchanged, conditional).await
         }
     }
-}
-
-/// Every page of a target, without a place in line: between two pages it waits only as long as a person would.
-pub async fn fetch_all(
-    core: &Core,
-    conn: &Conn,
-    target: &Target,
-    caller: Caller,
-    wished_at: Stamp,
-) -> Result<Done, Stopped> {
-    let mut done = fetch(core, conn, target, caller, None, Wish::NewerThan(wished_at)).await?;
-    while let Some(reading) = done.goes_on {
-        match fetch(core, conn, target, caller, None, Wish::PageOf(reading)).await {
-            Ok(next) => done = Done { asked: true, ..next },
-            Err(Stopped::Refused(Refusal::NotUntil { at, .. } | Refusal::Probing { at }))
-                if at <= core.clock.now().steady + patience(conn, caller) =>
-            {
-                let at = at.max(core.clock.now().steady + Span(10));
-                core.clock.sleep_until(at).await;
-            }
-            // What was seen is on the shelf, and said to be a part.
-            Err(stopped) if stopped.refusal().is_some() || matches!(stopped, Stopped::Paused) => {
-                return Ok(Done { goes_on: None, ..done });
-            }
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(done)
 }
 
 /// How long the next page may wait for the budget before what was seen is published as a part.
@@ -221,6 +204,17 @@ fn question(core: &Core, conn: &Conn, target: &Target) -> Result<Question, Stopp
     let get = target.spec.get.as_deref().ok_or_else(|| Stopped::Unaskable(FED_BY_SCANS.to_owned()))?;
     let out = asking::outgoing(get, &target.spec.send, Asker::Target, &when, &name).map_err(Stopped::Unaskable)?;
     Ok(Question(out))
+}
+
+/// What a target asks first, without validators: for who wants to hear the provider and not to renew the shelf.
+pub fn first_request(core: &Core, conn: &Conn, target: &Target) -> Result<Request, Stopped> {
+    let question = question(core, conn, target)?;
+    let first = target.pager.as_ref().map(|pager| pager.first(&question.ask()));
+    let (request, _) = question.request(conn, target, &TargetState::default(), None);
+    Ok(match first {
+        Some(Ask { location, body }) => Request { location, body, ..request },
+        None => request,
+    })
 }
 
 impl Question {
@@ -265,7 +259,7 @@ async fn ask(
     core: &Core,
     conn: &Conn,
     target: &Target,
-    caller: Caller,
+    By { caller, turn }: By<'_>,
     (before, endpoint, request): (&TargetState, Endpoint, Request),
     round: Option<&mut Round>,
 ) -> Result<exchange::Exchanged, Stopped> {
@@ -282,6 +276,7 @@ async fn ask(
     let begun = round.as_deref().map(|r| Round { began: r.began.or(Some(core.clock.now().stamp())), ..*r });
     let (next, with) = stamp_attempt(core, conn, target, before, &state, begun.as_ref());
     let permit = exchange::admit(core, conn, conn.credential, &asking, with).await?;
+    turn.inspect(|turn| turn.went());
     *state = next;
     if let (Some(round), Some(begun)) = (round, begun) {
         *round = begun;

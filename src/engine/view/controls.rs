@@ -1,6 +1,6 @@
 //! Read models of what operators set: what the file says and what was set instead, side by side.
 
-use super::{Seconds, When};
+use super::{BudgetView, Seconds, When};
 use crate::domain::spec::Interval;
 use serde::{Serialize, Serializer};
 
@@ -78,4 +78,33 @@ pub struct PollingView {
     pub workers: u32,
     pub workers_configured: u32,
     pub workers_set: Option<SetView<u32>>,
+}
+
+/// A probe: what it asks and takes, and what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProbeView {
+    pub connection: String,
+    pub target: String,
+    pub endpoint: String,
+    pub caller: &'static str,
+    /// What it costs.
+    pub requests: u32,
+    pub units: u32,
+    /// Why it could not go now; null if it could.
+    pub refused: Option<String>,
+    /// The limits that it counts in, as they stand: before it, or after.
+    pub budget: Vec<BudgetView>,
+    /// Null before it was asked.
+    pub probed: Option<Probed>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Probed {
+    pub outcome: &'static str,
+    pub status: Option<u16>,
+    pub rule: String,
+    pub said: Option<String>,
+    /// What it cost: as charged, or more where the answer says so.
+    pub units: u32,
+    pub at: When,
 }

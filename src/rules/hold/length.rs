@@ -16,6 +16,9 @@ const REJECTED: Span = Span::from_secs(15 * 60);
 const LONGEST_GROWN: Span = Span::from_secs(24 * 3600);
 /// A window at least this long is "the long window" of F8.
 const LONG: Span = Span::from_secs(3600);
+/// So many refusals in a row, and a pause of so long before the last, are no momentary throttling.
+const REPEATED: u32 = 3;
+const MOMENTARY: Span = Span::from_secs(300);
 /// First hold where money, points or plan are used up: nobody pays a bill within minutes. Doubles like the others.
 const UNPAID: Span = Span::from_secs(6 * 3600);
 /// Gone for good (410): ask once a day whether that is still so.
@@ -43,7 +46,12 @@ pub fn hold_for(refused: &Refused<'_>, now: &Now) -> Option<Hold> {
     let again = counted.filter(|h| refused.reserved_at.steady >= h.since.steady);
     let strikes = counted.map_or(0, |h| h.strikes) + u32::from(again.is_some() || counted.is_none());
     let named = named_limit(verdict, usage, strikes, now).filter(|_| reason == HoldReason::RateLimited);
-    let (length, reason, source) = match (reason, &verdict.wait, spent_long_window(usage)) {
+    let spent = spent_long_window(usage);
+    let inferred = again.filter(|_| spent.is_none() && verdict.wait.is_none() && reason == HoldReason::RateLimited);
+    if let Some(hold) = inferred.and_then(|before| spent_by_repetition(refused, before, strikes, now)) {
+        return Some(hold);
+    }
+    let (length, reason, source) = match (reason, &verdict.wait, spent) {
         (_, None, _) if let Some(named) = named => named,
         (HoldReason::RateLimited, None, Some((until, limit))) => {
             let source = format!("the reset of limit \"{limit}\", which is spent");
@@ -146,6 +154,30 @@ fn named_limit(verdict: &Verdict, usage: &[Usage], strikes: u32, now: &Now) -> O
     let free = spent.map_or(Span::ZERO, |at| at.since(now.steady));
     let source = format!("limit \"{name}\", which the refusal names, as no wait was given");
     Some((free.max(grown(window.min(LONG), strikes)), reason, source))
+}
+
+/// F8, by repetition: where nothing was sent for longer than any short window, and for some minutes at least, and the next request alone
+/// is refused again, it is no matter of moments: a long window is spent, by others too. That is a conclusion and no knowledge, so it holds
+/// for an hour first, then for twice as long each time, and never beyond the reset.
+fn spent_by_repetition(refused: &Refused<'_>, before: &Hold, strikes: u32, now: &Now) -> Option<Hold> {
+    let waited = before.until.since(before.since.steady);
+    let short = short_window(refused.usage.iter().map(|u| &u.limit)).map_or(Span::ZERO, |(window, _)| window);
+    let is_long = |u: &&Usage| u.limit.kind.nominal_window().is_some_and(|w| w >= LONG);
+    let long = refused.usage.iter().filter(is_long).min_by_key(|u| u.limit.kind.nominal_window())?;
+    if strikes < REPEATED || waited < MOMENTARY.max(short) {
+        return None;
+    }
+    let grown = if before.reason == HoldReason::Exhausted { grown(waited, 2) } else { LONG };
+    let reset = long.resets_at.filter(|at| *at > now.steady);
+    let until = reset.map_or(now.steady + grown, |at| at.min(now.steady + grown)).max(before.until);
+    let until = until.max(now.steady + refused.waits.floor);
+    let source = format!(
+        "{strikes} refusals in a row, the last after a pause of {waited}: limit \"{}\" must be spent, by others too",
+        long.limit.name
+    );
+    let (scope, rule, said) = (refused.scope.clone(), refused.verdict.rule.clone(), refused.verdict.said.clone());
+    let reason = HoldReason::Exhausted;
+    Some(Hold { scope, since: now.stamp(), until, reason, source, rule, said, strikes, ramp: None })
 }
 
 /// F8: the ledger tells a momentary refusal from a spent day.

@@ -2,7 +2,7 @@
 
 use super::codes::Coded;
 use super::{MOST, READ, V1, V2, V3, V4, down, unknown_version, up, v1, v2, v3, v4};
-use crate::domain::connection::{Breaker, ConnectionState, IntervalOverride, Overrides, SpanOverride, Switch};
+use crate::domain::connection::{Breaker, ConnectionState, IntervalOverride, Overrides, Recent, SpanOverride, Switch};
 use crate::domain::outcome::Outcome;
 use crate::domain::page::Scan;
 use crate::domain::spec::Interval;
@@ -26,6 +26,7 @@ pub(in crate::store) fn connection(c: &ConnectionState) -> Result<Vec<u8>, Damag
         interval: c.overrides.interval.as_ref().map(interval_down),
         inactivity_ttl: c.overrides.inactivity_ttl.as_ref().map(span_down),
         completion_grace: c.overrides.completion_grace.as_ref().map(span_down),
+        recent: (c.recent.refused, c.recent.answers, c.recent.trips),
     };
     codec::encode(V2, &record, MOST)
 }
@@ -56,6 +57,7 @@ pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, D
             inactivity_ttl: c.inactivity_ttl.map(span_up),
             completion_grace: c.completion_grace.map(span_up),
         },
+        recent: Recent { refused: c.recent.0, answers: c.recent.1, trips: c.recent.2 },
     })
 }
 

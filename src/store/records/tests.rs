@@ -4,7 +4,8 @@ use super::*;
 use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{
-    Breaker, ConnectionState, Hold, HoldReason, HoldScope, IntervalOverride, Overrides, Ramp, SpanOverride, Switch,
+    Breaker, ConnectionState, Hold, HoldReason, HoldScope, IntervalOverride, Overrides, Ramp, Recent, SpanOverride,
+    Switch,
 };
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::finding::{Finding, FindingKind, Matter};
@@ -113,6 +114,7 @@ fn a_connection() -> ConnectionState {
             inactivity_ttl: Some(SpanOverride { span: None, by: "ben".into(), at: at(4) }),
             completion_grace: Some(SpanOverride { span: Some(Span(1_800_000)), by: "ann".into(), at: at(5) }),
         },
+        recent: Recent { refused: 0b1011, answers: 12, trips: 2 },
     }
 }
 
@@ -319,7 +321,7 @@ fn golden_bytes_of_old_forms_are_read() {
     };
     let bytes = |name: &str| line(include_str!("golden_v1.txt"), name);
     assert_eq!(hold_of(HoldScope::Credential, &bytes("hold ")), Ok(a_hold()));
-    let first = ConnectionState { overrides: Overrides::default(), ..a_connection() };
+    let first = ConnectionState { overrides: Overrides::default(), recent: Recent::default(), ..a_connection() };
     assert_eq!(connection_of(&bytes("connection ")), Ok(first));
     assert_eq!(target_of(&bytes("target ")), Ok(TargetState { scan: None, observed_at: None, ..a_target() }));
     let second = line(include_str!("golden_v2.txt"), "target ");
@@ -498,8 +500,13 @@ fn connections() -> impl Strategy<Value = ConnectionState> {
     ];
     let switch = (any::<bool>(), text(), stamp()).prop_map(|(on, by, at)| Switch { on, by, at });
     let last = of((stamp(), select(Outcome::ALL.to_vec())));
-    (of(stamp()), of(stamp()), breaker, any::<u32>(), any::<u64>(), last, of(switch), overrides()).prop_map(
-        |(last_poll_at, next_poll_at, breaker, failures, backoff_ms, last_outcome, enabled, overrides)| {
+    let recent = (any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(refused, answers, trips)| Recent {
+        refused,
+        answers,
+        trips,
+    });
+    (of(stamp()), of(stamp()), breaker, any::<u32>(), any::<u64>(), last, of(switch), (overrides(), recent)).prop_map(
+        |(last_poll_at, next_poll_at, breaker, failures, backoff_ms, last_outcome, enabled, (overrides, recent))| {
             ConnectionState {
                 last_poll_at,
                 next_poll_at,
@@ -509,6 +516,7 @@ fn connections() -> impl Strategy<Value = ConnectionState> {
                 last_outcome,
                 enabled,
                 overrides,
+                recent,
             }
         },
     )

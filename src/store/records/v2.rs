@@ -29,7 +29,7 @@ impl From<super::v1::Hold> for Hold {
     }
 }
 
-/// With what operators set in place of the file's.
+/// With what operators set in place of the file's, and the newest answers.
 #[derive(Encode, Decode)]
 pub(super) struct Connection {
     pub last_poll_at: Option<Stamp>,
@@ -42,6 +42,8 @@ pub(super) struct Connection {
     pub interval: Option<IntervalOverride>,
     pub inactivity_ttl: Option<SpanOverride>,
     pub completion_grace: Option<SpanOverride>,
+    /// Bits, how many, trips.
+    pub recent: (u32, u32, u32),
 }
 
 #[derive(Encode, Decode)]
@@ -75,6 +77,7 @@ impl From<super::v1::Connection> for Connection {
             interval: None,
             inactivity_ttl: None,
             completion_grace: None,
+            recent: (0, 0, 0),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Connections, their ledger, their commands and jobs, as JSON.
 
-use super::{Ask, Paging, json, json_with, object, sentence};
+use super::{Ask, Known, Paging, json, json_with, object, sentence};
 use crate::domain::ids::{JobId, Organization};
 use crate::engine::controls::Controls;
 use crate::engine::view::JobView;
@@ -38,6 +38,35 @@ pub async fn change(
     let wanted =
         Controls::read(&object(&ask.headers, &body)?).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
     Ok(json(web.shelf().change(&ask.connection(name), wanted, ask.viewer.by()).await?))
+}
+
+/// What a probe would cost.
+pub async fn probe_cost(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    ask: Ask<Probe>,
+) -> Result<Response, Problem> {
+    Ok(json(web.shelf().probe_cost(&ask.connection(name), ask.query.target.as_deref()).await?))
+}
+
+/// Asks the provider one question as the caller `probe`: 200 with what it said and cost, else 429 and when.
+pub async fn probe(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    ask: Ask<Probe>,
+) -> Result<Response, Problem> {
+    ask.may_change()?;
+    Ok(json(web.shelf().probe(&ask.connection(name), ask.query.target.as_deref(), ask.viewer.by()).await?))
+}
+
+/// Which target's question; without it the cheapest.
+#[derive(serde::Deserialize)]
+pub struct Probe {
+    target: Option<String>,
+}
+
+impl Known for Probe {
+    const NAMES: &'static [&'static str] = &["target"];
 }
 
 pub async fn ledger(

@@ -36,6 +36,7 @@ pub fn router() -> Router<WebState> {
         .route("/connections", get(connections::list))
         .route("/connections/{connection}", get(connections::one).patch(connections::change))
         .route("/connections/{connection}/ledger", get(connections::ledger))
+        .route("/connections/{connection}/probe", get(connections::probe_cost).post(connections::probe))
         .route("/connections/{connection}/jobs", get(connections::jobs))
         .route("/connections/{connection}/commands/{command}", post(connections::command))
         .route("/connections/{connection}/targets", get(targets::list))

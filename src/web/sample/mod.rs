@@ -329,6 +329,13 @@ impl Shelf for Sample {
         let took_seconds = Seconds::whole(0);
         Box::pin(async move { Ok(WebhookTestView { taken: true, status: Some(204), sentence, took_seconds }) })
     }
+    fn probe_cost<'a>(&'a self, key: &'a ConnectionKey, _: Option<&'a str>) -> Slow<'a, ProbeView> {
+        Box::pin(async move { Ok(probe(key, None)) })
+    }
+    fn probe<'a>(&'a self, key: &'a ConnectionKey, _: Option<&'a str>, by: &'a str) -> Slow<'a, ProbeView> {
+        self.note(format!("{by} probes {key}"));
+        Box::pin(async move { Ok(probe(key, Some(data()))) })
+    }
     fn polling(&self) -> Slow<'_, PollingView> {
         Box::pin(async { Ok(polling()) })
     }

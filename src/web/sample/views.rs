@@ -103,6 +103,25 @@ pub fn yard() -> ConnectionView {
     }
 }
 
+/// A probe of the controller.
+pub fn probe(key: &ConnectionKey, probed: Option<Probed>) -> ProbeView {
+    ProbeView {
+        connection: key.connection.to_string(),
+        target: "controller".to_owned(),
+        endpoint: "/statusschedule.php".to_owned(),
+        caller: "probe",
+        requests: 1,
+        units: 1,
+        refused: None,
+        budget: Vec::new(),
+        probed,
+    }
+}
+
+pub fn data() -> Probed {
+    Probed { outcome: "data", status: Some(200), rule: "JSON".to_owned(), said: None, units: 1, at: ago(0) }
+}
+
 /// The whole process, as configured.
 pub fn polling() -> PollingView {
     PollingView {

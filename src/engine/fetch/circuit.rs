@@ -1,0 +1,109 @@
+//! What an answer does to the connection's own state: failures in a row, the share of refusals, and the breaker that both open. How
+//! long nobody asks follows what was refused: seconds for a moment, hours for a day (F9).
+
+use super::exchange::Exchanged;
+use crate::domain::connection::{Breaker, ConnectionState, HoldChange, Recent};
+use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::engine::core::Conn;
+use crate::engine::words::{self, Telling};
+use crate::rules::{breaker, schedule, throttle};
+
+/// An answer and what it did to the holds.
+pub struct Heard<'a> {
+    pub verdict: &'a Verdict,
+    pub exchanged: &'a Exchanged,
+    pub holds: &'a [HoldChange],
+}
+
+/// Failures in a row open the breaker, and so does a window in which many were refused; good answers end both.
+pub fn after(conn: &Conn, state: &ConnectionState, heard: &Heard<'_>, now: &Now) -> ConnectionState {
+    let outcome = heard.verdict.outcome;
+    let mut next = state.clone();
+    next.last_outcome = Some((now.stamp(), outcome));
+    match outcome {
+        Outcome::Data | Outcome::NotModified | Outcome::NotReady => {
+            next.failures = 0;
+            next.recent = throttle::heard(next.recent, false);
+            next.breaker = closed(&mut next, heard.exchanged.reserved_at);
+        }
+        Outcome::Limited | Outcome::Unpaid => refused(conn, &mut next, heard, now),
+        Outcome::CredentialRejected | Outcome::Gone | Outcome::Redirected | Outcome::Lost => {
+            // The provider answered: a probe that was refused by a limit found the provider alive.
+            next.breaker = breaker::on_success(next.breaker);
+        }
+        _ => {
+            next.failures = next.failures.saturating_add(1);
+            let pause = schedule::backoff(next.failures, conn.base_interval());
+            next.breaker = breaker::on_failure(next.breaker, next.failures, pause, now);
+            if outcome == Outcome::Overloaded {
+                refused(conn, &mut next, heard, now);
+            }
+        }
+    }
+    next.backoff_ms = schedule::backoff(next.failures, conn.base_interval()).0;
+    next
+}
+
+/// A good answer closes it, unless it was asked for before the breaker opened: then it says nothing about it.
+fn closed(next: &mut ConnectionState, asked_at: Stamp) -> Breaker {
+    match next.breaker {
+        Breaker::Open { since, .. } if asked_at.steady < since.steady => next.breaker,
+        Breaker::Closed => Breaker::Closed,
+        Breaker::Open { .. } | Breaker::HalfOpen { .. } => {
+            next.recent = throttle::closed(next.recent);
+            breaker::on_success(next.breaker)
+        }
+    }
+}
+
+fn refused(conn: &Conn, next: &mut ConnectionState, heard: &Heard<'_>, now: &Now) {
+    next.recent = throttle::heard(next.recent, true);
+    if !throttle::is_throttled(&next.recent) {
+        // The provider answered: a probe that was refused by a limit found the provider alive.
+        if heard.verdict.outcome != Outcome::Overloaded {
+            next.breaker = breaker::on_success(next.breaker);
+        }
+        return;
+    }
+    let hold = heard.holds.iter().filter_map(|change| match change {
+        HoldChange::Put(hold) if hold.ramp.is_none() => Some(hold.until.since(now.steady)),
+        _ => None,
+    });
+    let hold = hold.max();
+    let scale = hold.unwrap_or(conn.spec.waits.default).max(conn.base_interval());
+    let pause = throttle::pause(scale, next.recent.trips).max(hold.unwrap_or(Span::ZERO));
+    if !matches!(next.breaker, Breaker::Open { .. }) {
+        next.recent = throttle::opened(next.recent);
+    }
+    next.breaker = breaker::on_throttled(next.breaker, pause, now);
+}
+
+/// One event for each change that people should know of.
+pub fn event(conn: &Conn, now: &Now, before: &ConnectionState, after: &ConnectionState) -> Option<NewEvent> {
+    let (kind, message) = match (before.breaker, after.breaker) {
+        (Breaker::Closed | Breaker::HalfOpen { .. }, Breaker::Open { until, .. }) => {
+            (EventKind::BreakerOpened, opened(conn, after, until, now))
+        }
+        (Breaker::Open { .. } | Breaker::HalfOpen { .. }, Breaker::Closed) => {
+            (EventKind::BreakerClosed, format!("{} answers again; polling goes on", conn.spec.provider))
+        }
+        _ => return None,
+    };
+    Some(NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message })
+}
+
+fn opened(conn: &Conn, state: &ConnectionState, until: Steady, now: &Now) -> String {
+    let until = words::time_ahead(until, now, Telling::Kept);
+    format!("{}; tried again at {until} with one request", ailing(conn, state.recent))
+}
+
+/// Why the breaker is open.
+pub fn ailing(conn: &Conn, recent: Recent) -> String {
+    let (refused, answers) = throttle::share(&recent);
+    match throttle::is_throttled(&recent) {
+        true => format!("{} refused {refused} of the last {answers} requests", conn.spec.provider),
+        false => format!("{} keeps failing", conn.spec.provider),
+    }
+}

@@ -1,0 +1,142 @@
+//! An operator's probe (F2): one question to the provider, to see what it says now. Paid for like every other request, as the caller
+//! `probe`; what it costs is said before and after. The shelf and the poll clock are not touched, what it teaches of limits and holds is.
+
+use super::appliance::Appliance;
+use super::core::{Conn, Core};
+use super::fetch::exchange::{Asking, Exchanged, admit, exchange};
+use super::fetch::learn::{consequences, hear};
+use super::fetch::{Stopped, first_request, token};
+use super::present;
+use super::targets::Target;
+use super::view::{Denied, ProbeView, Probed, When};
+use super::words::{self, Telling};
+use crate::domain::ids::{Caller, ConnectionKey, TargetName};
+use crate::store::{Commit, Write};
+use std::sync::Arc;
+
+impl Appliance {
+    /// What a probe would ask and take, and whether it could go now. Spends nothing. `target`: the cheapest unless one is named.
+    pub async fn probe_cost(&self, key: &ConnectionKey, target: Option<&str>) -> Result<ProbeView, Denied> {
+        let (conn, target) = self.probed(key, target)?;
+        let asking = asking(&target)?;
+        let now = self.now();
+        let ask = conn.ask(asking.caller, asking.endpoint.clone(), asking.cost);
+        let paused = !conn.enabled(&*conn.state.lock().await);
+        let refused = match self.core.store.would_admit(conn.credential, &now, &ask) {
+            _ if paused => Some("the connection is paused".to_owned()),
+            Err(refusal) => Some(words::why(&Stopped::Refused(refusal), &now, Telling::Anew)),
+            Ok(()) => None,
+        };
+        self.view(&conn, &asking, refused, None)
+    }
+
+    /// Asks. Refused at once where the budget does not fund it. Goes on if the caller goes away.
+    pub async fn probe(&self, key: &ConnectionKey, target: Option<&str>, by: &str) -> Result<ProbeView, Denied> {
+        let (conn, target) = self.probed(key, target)?;
+        self.core.begun.cancelled().await;
+        self.refuse_while_paused(&conn).await?;
+        tracing::info!(connection = %key, target = %target.key.target, by, "probe by hand");
+        let asked = asking(&target)?;
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let (core, line) = (self.core.clone(), conn.clone());
+        self.core.spawn(async move {
+            // Nobody waits any more: what was learned is kept all the same.
+            let _ = tell.send(ask(&core, &line, &target).await);
+        });
+        match told.await {
+            Ok(Ok(probed)) => self.view(&conn, &asked, None, Some(probed)),
+            Ok(Err(stopped)) => Err(self.denied(&stopped, "No probe")),
+            Err(_) => Err(Denied::Unavailable("the appliance is stopping".to_owned())),
+        }
+    }
+
+    fn probed(&self, key: &ConnectionKey, named: Option<&str>) -> Result<(Arc<Conn>, Arc<Target>), Denied> {
+        let conn = self.conn(key)?.clone();
+        let target = match named {
+            Some(name) => conn.target(&TargetName::from(name)),
+            None => conn.targets.now().iter().filter(|t| t.endpoint.is_some()).min_by_key(|t| t.cost()).cloned(),
+        };
+        let missing = || match named {
+            Some(name) => format!("{} has no target \"{name}\"", key.connection),
+            None => format!("{} has no target that can be asked by itself", key.connection),
+        };
+        let target = target.ok_or_else(|| Denied::NotFound(missing()))?;
+        Ok((conn, target))
+    }
+
+    fn view(
+        &self,
+        conn: &Conn,
+        asking: &Asking,
+        refused: Option<String>,
+        probed: Option<Probed>,
+    ) -> Result<ProbeView, Denied> {
+        let touched = |limit: &super::view::BudgetView| limit.endpoint.iter().all(|e| *e == asking.endpoint.as_str());
+        let budget = present::connection(&self.core, conn)?.budget.into_iter().filter(touched).collect();
+        Ok(ProbeView {
+            connection: conn.spec.key.connection.to_string(),
+            target: asking.target.as_ref().map(ToString::to_string).unwrap_or_default(),
+            endpoint: asking.endpoint.to_string(),
+            caller: Caller::Probe.word(),
+            requests: 1,
+            units: asking.cost,
+            refused,
+            budget,
+            probed,
+        })
+    }
+}
+
+fn asking(target: &Target) -> Result<Asking, Denied> {
+    let sentence = || format!("{} is fed by scans alone; probe another target", target.key.target);
+    let endpoint = target.endpoint.clone().ok_or_else(|| Denied::Invalid(sentence()))?;
+    Ok(Asking { caller: Caller::Probe, target: Some(target.key.target.clone()), endpoint, cost: target.cost() })
+}
+
+/// Behind everybody who waits: who comes first and could go now is a reason to say no.
+async fn ask(core: &Core, conn: &Conn, target: &Target) -> Result<Probed, Stopped> {
+    let endpoint = target.endpoint.clone().ok_or_else(|| Stopped::Unaskable("has no address of its own".to_owned()))?;
+    let asking =
+        Asking { caller: Caller::Probe, target: Some(target.key.target.clone()), endpoint, cost: target.cost() };
+    let request = first_request(core, conn, target)?;
+    let turn =
+        core.turns(conn.credential).map(|l| l.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
+    for _ in 0..super::turns::COURTESIES {
+        let Some(at) = turn.as_ref().and_then(|turn| turn.gives_way(core, conn.credential)) else { break };
+        core.clock.sleep_until(at).await;
+    }
+    token::ensure(core, conn, asking.caller).await?;
+    let permit = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await?;
+    turn.iter().for_each(super::turns::Turn::went);
+    let exchanged = exchange(core, conn, &asking, permit, request).await?;
+    learn(core, conn, target, exchanged).await
+}
+
+/// The charge is resolved with what the answer says of limits, holds and the breaker, and nothing else.
+async fn learn(core: &Core, conn: &Conn, target: &Target, mut exchanged: Exchanged) -> Result<Probed, Stopped> {
+    let (reply, verdict, _) = hear(core, conn, target.cost_from.as_ref(), &mut exchanged, false);
+    let mut state = conn.state.lock().await;
+    let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
+    let probed = Probed {
+        outcome: after.verdict.outcome.word(),
+        status: after.status,
+        rule: after.verdict.rule.clone(),
+        said: after.verdict.said.clone(),
+        units: exchanged.charged.max(exchanged.cost.unwrap_or(0)),
+        at: When(reply.arrived_at.wall),
+    };
+    let commit = Commit {
+        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
+        writes: vec![Write::Connection(conn.spec.key.clone(), after.state.clone())],
+        events: after.events,
+        findings: after.findings,
+        learned: after.learned,
+        ..Commit::default()
+    };
+    let events = core.commit(commit).await?;
+    *state = after.state;
+    drop(state);
+    core.publish(events);
+    Ok(probed)
+}
