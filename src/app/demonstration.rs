@@ -7,8 +7,8 @@ use crate::cli::text::{show, talk};
 use crate::cli::{self, DemoArgs, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
-use crate::demo::irrigation::{Provider, Rules};
-use crate::demo::scene::{self, Folder, Scene};
+use crate::demo::scene::{self, Folder, Scene, Way};
+use crate::demo::{fieldwork, irrigation};
 use crate::domain::ids::Organization;
 use crate::engine::appliance::Appliance;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -37,13 +37,14 @@ async fn play(
     logs: &Logs,
     signal: impl Future<Output = &'static str>,
 ) -> Outcome {
-    let provider = provider(stage, listen)?;
+    let providers = Providers::start(stage, listen)?;
     let live = Live::boot(&stage.file("larder.toml"), logs).await?;
     let token = token(stage, &live.appliance).await?;
     let program = std::env::args().next().unwrap_or_else(|| "larder".to_owned());
     let shown = show(&scene::screen(&Scene {
         url: &live.serving.url(),
-        control: &provider.control_url(),
+        control: &providers.yard.control_url(),
+        field_control: &providers.field.control_url(),
         folder: &stage.folder,
         token_file: &stage.file("token"),
         token: &token,
@@ -85,42 +86,69 @@ impl Stage {
     }
 }
 
-/// The provider, by its own port from the first start on, and the configuration that leads to it.
-fn provider(stage: &Stage, listen: Option<SocketAddr>) -> Result<Provider, Failure> {
-    let config = stage.file("larder.toml");
-    let again = config.exists();
-    if again && listen.is_some() {
-        let shown = config.display();
-        return Err(Failure::usage(format!("--listen has no effect here: {shown} is there already; change it there.")));
-    }
-    let port = if again { port_of(&config, &cli::settings(&config)?)? } else { 0 };
-    let clock = SystemClock::start(None, None);
-    let rules = Rules {
-        port,
-        // Comparable over restarts, so that the provider's memory is.
-        time: Arc::new(move || Duration::from_millis(clock.now().wall().0.unsigned_abs())),
-        book: Some(stage.file("provider.log")),
-        ..Rules::quick(scene::WINDOW)
-    };
-    let provider = Provider::bind(rules).map_err(|e| {
-        Failure::failed(format!("The simulated provider cannot start on port {port} of this machine: {e}."))
-    })?;
-    if !again {
-        let key = stage.file("yard.key");
-        write_private(&key, provider.key())?;
-        let listen = listen.unwrap_or_else(free_address);
-        let text = scene::configuration(listen, &stage.file("larder.redb"), &provider.base_url(), &key);
-        write_private(&config, &text)?;
-    }
-    Ok(provider)
+/// What Larder asks, each by its own port from the first start on.
+struct Providers {
+    yard: irrigation::Provider,
+    field: fieldwork::Provider,
 }
 
-/// The port that the provider had when the configuration was written.
-fn port_of(config: &Path, settings: &Settings) -> Result<u16, Failure> {
+impl Providers {
+    /// And the configuration that leads to them.
+    fn start(stage: &Stage, listen: Option<SocketAddr>) -> Result<Providers, Failure> {
+        let config = stage.file("larder.toml");
+        let again = config.exists();
+        if again && listen.is_some() {
+            let shown = config.display();
+            return Err(Failure::usage(format!(
+                "--listen has no effect here: {shown} is there already; change it there."
+            )));
+        }
+        let settings = again.then(|| cli::settings(&config)).transpose()?;
+        let port = |name| settings.as_ref().map_or(Ok(0), |settings| port_of(&config, settings, name));
+        let clock = SystemClock::start(None, None);
+        // Comparable over restarts, so that the providers' memory is.
+        let time: irrigation::TimeSource = Arc::new(move || Duration::from_millis(clock.now().wall().0.unsigned_abs()));
+        let cannot = |e| Failure::failed(format!("A simulated provider cannot start on this machine: {e}."));
+        let yard = irrigation::Provider::bind(irrigation::Rules {
+            port: port("yard")?,
+            time: time.clone(),
+            book: Some(stage.file("provider.log")),
+            ..irrigation::Rules::quick(scene::WINDOW)
+        });
+        let field = fieldwork::Provider::bind(fieldwork::Rules {
+            port: port("field")?,
+            book: Some(stage.file("field.log")),
+            ..fieldwork::Rules::real(scene::PROJECTS, time)
+        });
+        let providers = Providers { yard: yard.map_err(cannot)?, field: field.map_err(cannot)? };
+        if !again {
+            providers.configure(stage, &config, listen.unwrap_or_else(free_address))?;
+        }
+        Ok(providers)
+    }
+
+    fn configure(&self, stage: &Stage, config: &Path, listen: SocketAddr) -> Result<(), Failure> {
+        let (yard_key, field_key) = (stage.file("yard.key"), stage.file("field.key"));
+        write_private(&yard_key, self.yard.key())?;
+        write_private(&field_key, self.field.key())?;
+        let recipes = stage.file("recipes");
+        fs::create_dir_all(&recipes).map_err(cannot(&recipes))?;
+        write_private(&recipes.join(format!("{}.toml", scene::RECIPE_NAME)), scene::RECIPE)?;
+        let yard = Way { base_url: &self.yard.base_url(), key_file: &yard_key };
+        let field = Way { base_url: &self.field.base_url(), key_file: &field_key };
+        write_private(config, &scene::configuration(listen, &stage.file("larder.redb"), &yard, &field))
+    }
+}
+
+/// The port that the provider of a connection had when the configuration was written.
+fn port_of(config: &Path, settings: &Settings, name: &str) -> Result<u16, Failure> {
     let port = |base_url: &str| base_url.strip_prefix("http://127.0.0.1:")?.split('/').next()?.parse().ok();
-    settings.connections.iter().find_map(|c| port(&c.base_url)).ok_or_else(|| {
+    let connection = settings.connections.iter().find(|c| c.key.connection.as_str() == name);
+    connection.and_then(|c| port(&c.base_url)).ok_or_else(|| {
         let shown = config.display();
-        Failure::usage(format!("No connection in {shown} leads to the simulated provider; use another folder."))
+        Failure::usage(format!(
+            "No connection \"{name}\" in {shown} leads to a simulated provider; use another folder."
+        ))
     })
 }
 
@@ -183,10 +211,18 @@ mod tests {
     fn the_configuration_is_one_that_larder_takes_and_can_keep_up() {
         let stage = Stage::set(None).unwrap();
         let config = stage.file("larder.toml");
-        let text = scene::configuration(LISTEN, &stage.file("larder.redb"), "http://127.0.0.1:41234/api/v1", &config);
+        let folder = stage.file("recipes");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("fieldwork.toml"), scene::RECIPE).unwrap();
+        let yard = Way { base_url: "http://127.0.0.1:41234/api/v1", key_file: &config };
+        let field = Way { base_url: "http://127.0.0.1:41235/v2", key_file: &config };
+        let text = scene::configuration(LISTEN, &stage.file("larder.redb"), &yard, &field);
         write_private(&config, &text).unwrap();
         let settings = cli::settings(&config).unwrap();
-        assert_eq!(port_of(&config, &settings), Ok(41_234));
+        assert_eq!(port_of(&config, &settings, "yard"), Ok(41_234));
+        assert_eq!(port_of(&config, &settings, "field"), Ok(41_235));
+        let field = &settings.connections[1];
+        assert_eq!((field.targets.len(), field.scans.len()), (40, 2));
         let spec = &settings.connections[0];
         let commands: Vec<&str> = spec.commands.iter().map(|c| c.name.as_str()).collect();
         assert!(commands.contains(&"run-zone"), "the recipe's commands are there: {commands:?}");

@@ -25,9 +25,8 @@ impl Projects {
 
     /// Every task of a project or of one work order, in the order of their numbers.
     pub fn tasks(&self, wanted: &Wanted<'_>, now: Duration) -> Vec<Value> {
-        let all = (1..=self.projects).flat_map(|project| {
-            self.orders_of(project).enumerate().map(move |(at, order)| (project, at, order))
-        });
+        let all = (1..=self.projects)
+            .flat_map(|project| self.orders_of(project).enumerate().map(move |(at, order)| (project, at, order)));
         let is_wanted = |(project, _, order): &(usize, usize, String)| match wanted {
             Wanted::Project(name) => name.strip_prefix('P').and_then(|n| n.parse().ok()) == Some(*project),
             Wanted::Order(name) => order == name,
@@ -47,8 +46,14 @@ pub enum Wanted<'a> {
 }
 
 const WORKS: [&str; 8] = [
-    "Isolate the line", "Lift the cover", "Replace the valve", "Test the seal", "Read the meter", "Refit the cover",
-    "Photograph the site", "Sign the report",
+    "Isolate the line",
+    "Lift the cover",
+    "Replace the valve",
+    "Test the seal",
+    "Read the meter",
+    "Refit the cover",
+    "Photograph the site",
+    "Sign the report",
 ];
 
 fn one(project: usize, at: usize, order: &str, task: usize, now: Duration) -> Value {
