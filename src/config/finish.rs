@@ -49,6 +49,8 @@ pub(super) fn finish(
     let base_url = draft.base_url.required(&at, "base_url", address, p).unwrap_or_default();
     let waits = finish_waits(draft.waits, p);
     let poll = finish_poll(draft.poll);
+    let (charset, salvage, format) = (draft.charset.value(), draft.salvage, draft.format);
+    let reading = ReadingSpec { charset, salvage: salvage.unwrap_or_default(), format: format.unwrap_or_default() };
     let Identity { key, recipe } = identity?;
     let spec = ConnectionSpec {
         key,

@@ -64,7 +64,8 @@ async fn next_step(core: &Core, conn: &Conn) -> Step {
     let now = core.clock.now();
     let held = conn.held_until(&core.store.holds(conn.credential), &now);
     let grace = conn.completion_grace();
-    let polled = conn.targets.now().iter().fold(false, |any, target| target.look(grace, &now) || any);
+    let mut polled = false;
+    conn.targets.now().iter().for_each(|target| polled |= target.look(grace, &now));
     decide(core.may_ask(conn, &state, Caller::Poller) && polled && conn.has_polls(), &state, held, &now)
 }
 

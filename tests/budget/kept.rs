@@ -61,9 +61,8 @@ impl Poller {
 fn live(limits: &[Limit], pollers: &mut [Poller], end: u64, most: usize) -> Vec<u64> {
     let mut ledger = Ledger::open(limits);
     let mut sent = 0;
-    loop {
-        // Who waits longest asks first.
-        let Some(one) = pollers.iter_mut().min_by_key(|p| (p.wakes, p.waits_since)) else { break };
+    // Who waits longest asks first.
+    while let Some(one) = pollers.iter_mut().min_by_key(|p| (p.wakes, p.waits_since)) {
         let now = one.wakes;
         if now >= end || sent >= most {
             break;

@@ -54,8 +54,11 @@ async fn write(store: &Store, writes: Vec<Write>) {
     store.commit(only(writes, Lane::Durable)).await.unwrap();
 }
 
+/// State, items, and the numbers of the history, forth and by item.
+type Shown = (Option<TargetState>, Vec<Item>, Vec<u64>, Vec<u64>);
+
 /// What a reader sees of two targets: their states, items and lines of history, by each way of reading.
-fn seen(store: &Store) -> Vec<(Option<TargetState>, Vec<Item>, Vec<u64>, Vec<u64>)> {
+fn seen(store: &Store) -> Vec<Shown> {
     let of = |name: &str| {
         let key = order(name);
         let items = store.items(&key).unwrap();
