@@ -240,14 +240,19 @@ fn says_nothing(at: Ms) -> Fact {
 }
 
 #[test]
-fn emptiness_is_to_be_believed_where_it_was_said_twice_in_a_row() {
+fn emptiness_is_to_be_believed_where_it_was_said_twice_in_a_row_and_a_while_apart() {
     let mut record: Vec<Fact> = good().into_iter().filter(|f| f.at <= 80_000).collect();
     record.push(says_nothing(81_000));
     record.push(shows(81_500, "z0=2", 5, true, 2));
     assert_eq!(only_good_answers(&record), Ok(()), "doubted");
-    record.extend([says_nothing(82_000), shows(82_500, "", 0, true, 3)]);
+    record.extend([says_nothing(82_000), shows(82_500, "z0=2", 6, true, 2)]);
+    assert_eq!(only_good_answers(&record), Ok(()), "asked again at once");
+    let mut hasty = record.clone();
+    hasty.push(shows(83_000, "", 0, true, 3));
+    assert_eq!(law(only_good_answers(&hasty)), Some("only good answers"), "and not believed for that");
+    record.extend([says_nothing(142_000), shows(142_500, "", 0, true, 3)]);
     assert_eq!(only_good_answers(&record), Ok(()), "believed");
-    record.push(shows(83_000, "z0=2", 7, true, 2));
+    record.push(shows(143_000, "z0=2", 7, true, 2));
     assert_eq!(law(only_good_answers(&record)), Some("only good answers"), "and not forgotten");
 }
 

@@ -6,8 +6,11 @@ use crate::record::{Fact, Meant, Shown, TargetAt, What};
 use crate::scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Emptiness is not believed before: a minute, by a clock that may be some seconds off.
+const DOUBTED: Ms = 50_000;
+
 /// Law 4: what is shown is a good answer of the provider's: inside one life the last one, after a crash the last or an older one. That
-/// there is nothing any more is one only if the provider says it twice in a row (A10).
+/// there is nothing any more is one only if the provider says it twice in a row, and not sooner than [`DOUBTED`] after the first time (A10).
 pub fn only_good_answers(record: &[Fact]) -> Verdict {
     let requests = by_number(record);
     let nothing = String::new();
@@ -15,6 +18,8 @@ pub fn only_good_answers(record: &[Fact]) -> Verdict {
     let mut of_this_life: BTreeSet<TargetAt> = BTreeSet::new();
     // Whose last word of this life was that there is nothing.
     let mut hollow: BTreeSet<TargetAt> = BTreeSet::new();
+    // When it was said first since the last good answer.
+    let mut first: BTreeMap<TargetAt, Ms> = BTreeMap::new();
     let mut is_full = false;
     for fact in record {
         match &fact.what {
@@ -30,12 +35,19 @@ pub fn only_good_answers(record: &[Fact]) -> Verdict {
                 match meant {
                     Meant::Good(content) => {
                         known.push(content);
+                        first.remove(&target);
                         of_this_life.insert(target.clone());
                     }
                     Meant::Hollow => {
                         // What the life before had heard last is not known here: then either may be shown.
                         let sure = of_this_life.contains(&target);
-                        if !sure || said_before || known.last() == Some(&&nothing) {
+                        let since = *first.entry(target.clone()).or_insert(fact.at);
+                        let is_late = said_before && fact.at - since >= DOUBTED;
+                        if !sure || is_late || known.last() == Some(&&nothing) {
+                            // How much later than that it is believed is the interval's to say: until it is shown, either may be.
+                            if known.last() != Some(&&nothing) {
+                                of_this_life.remove(&target);
+                            }
                             known.push(&nothing);
                         }
                         hollow.insert(target.clone());
@@ -50,6 +62,9 @@ pub fn only_good_answers(record: &[Fact]) -> Verdict {
             What::Shown(shown) => {
                 let known = good.get(&shown.target).map(Vec::as_slice).unwrap_or_default();
                 only_good(fact.at, shown, known, of_this_life.contains(&shown.target))?;
+                if shown.content.as_ref() == Some(&nothing) && known.last() == Some(&&nothing) {
+                    of_this_life.insert(shown.target.clone());
+                }
             }
             _ => {}
         }
