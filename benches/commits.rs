@@ -15,6 +15,7 @@ use larder::domain::spec::{
 };
 use larder::domain::time::{Now, Span};
 use larder::engine::Parts;
+use larder::engine::put::Putting;
 use larder::rules::budget::{Permit, Request};
 use larder::rules::extract::Extractor;
 use larder::rules::reconcile::reconcile;
@@ -207,6 +208,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
     let body = answer(items, 0).to_string().into_bytes();
     let door = Arc::new(CannedDoor { clock: clock.clone(), body });
     let credentials = [(connection(), CREDENTIAL)].into();
+    let putting = Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() };
     let parts = Parts {
         store,
         opening,
@@ -215,6 +217,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
         connections: vec![connection_spec()],
         polling: Default::default(),
         credentials,
+        putting,
         notes: Vec::new(),
     };
     let (appliance, running) = larder::engine::start(parts).await.expect("an engine");

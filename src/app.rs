@@ -13,8 +13,10 @@ use crate::cli::text::{count, talk};
 use crate::cli::{self, Cli, Command, Credentials, Ending, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{ServerSpec, Settings};
+use crate::domain::ids::{ConnectionKey, TargetName};
 use crate::domain::spec::ConnectionSpec;
 use crate::engine::appliance::Appliance;
+use crate::engine::put::Putting;
 use crate::engine::{self, Parts, Running};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
 use crate::upstream::boundary::{Secrets, credentials, read_secrets};
@@ -102,7 +104,10 @@ impl Live {
         opened: (Store, Opening, Verdict),
     ) -> Result<Live, Failure> {
         let (store, opening, verdict) = opened;
-        let Settings { server, polling, connections } = settings;
+        let Settings { server, polling, connections, puttable } = settings;
+        let patterns = puttable.patterns();
+        let read = move |key: &ConnectionKey, name: &TargetName, body: &str| puttable.read(key, name, body);
+        let putting = Putting { read: Arc::new(read), patterns };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let credentials = credentials(&opening.installation, &connections, &secrets);
         let mut notes = Vec::new();
@@ -115,7 +120,8 @@ impl Live {
         let door = door.map_err(Failure::usage)?.telling(messenger);
         let sockets = Sockets::bind(&server)?;
         let number = connections.len();
-        let parts = Parts { store, opening, clock, door: Arc::new(door), connections, polling, credentials, notes };
+        let parts =
+            Parts { store, opening, clock, door: Arc::new(door), connections, polling, credentials, putting, notes };
         let (appliance, mut running) = match engine::prepare(parts) {
             Ok(prepared) => prepared,
             Err(why) => {

@@ -117,7 +117,7 @@ impl Draft {
         p: &mut Problems,
     ) -> Draft {
         let own: &[&str] = match origin {
-            Origin::Connection => &["name", "organization", "recipe", "webhook", "history"],
+            Origin::Connection => &["name", "organization", "recipe", "pattern", "webhook", "history"],
             Origin::Recipe => &["about", "pattern", "fact"],
         };
         section.only(&[own, &SHARED].concat(), &[], p);
@@ -125,8 +125,8 @@ impl Draft {
             check_facts(section, p);
             // For people alone.
             _ = section.text("about", p);
-            targets::read_patterns(section, p);
         }
+        targets::read_patterns(section, p);
         Draft {
             place: section.place.clone(),
             provider: section.text("provider", p),

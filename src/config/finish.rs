@@ -49,8 +49,6 @@ pub(super) fn finish(
     let base_url = draft.base_url.required(&at, "base_url", address, p).unwrap_or_default();
     let waits = finish_waits(draft.waits, p);
     let poll = finish_poll(draft.poll);
-    let (charset, salvage, format) = (draft.charset.value(), draft.salvage, draft.format);
-    let reading = ReadingSpec { charset, salvage: salvage.unwrap_or_default(), format: format.unwrap_or_default() };
     let Identity { key, recipe } = identity?;
     let spec = ConnectionSpec {
         key,
@@ -203,10 +201,7 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
     }
     let questions = spec.targets.iter().chain(spec.scans.iter().map(|scan| &scan.question));
     for (target, place) in questions.zip(places.targets.iter().chain(&places.scans)) {
-        check_no_literal_key(&spec.carrier, target.get.as_deref().unwrap_or_default(), &target.send, place, p);
-        for limit in spec.limits.iter().filter(|_| spec.poll.enabled) {
-            limits::never_fits(limit, Caller::Poller, target.cost, "a poll", place, p);
-        }
+        check_question(spec, target, place, p);
     }
     for (command, place) in spec.commands.iter().zip(&places.commands) {
         check_no_literal_key(&spec.carrier, &command.path, &command.send, place, p);
@@ -227,6 +222,14 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
             super::ExpressionOf::Rules => places.rules.first(),
         };
         p.add(place.unwrap_or(&places.at), wrong.sentence);
+    }
+}
+
+/// What only shows beside the connection's credential and limits.
+pub(super) fn check_question(spec: &ConnectionSpec, target: &TargetSpec, place: &Place, p: &mut Problems) {
+    check_no_literal_key(&spec.carrier, target.get.as_deref().unwrap_or_default(), &target.send, place, p);
+    for limit in spec.limits.iter().filter(|_| spec.poll.enabled) {
+        limits::never_fits(limit, Caller::Poller, target.cost, "a poll", place, p);
     }
 }
 

@@ -11,6 +11,7 @@ mod limits;
 mod oauth;
 mod pages;
 mod place;
+mod put;
 mod quotas;
 mod recipe;
 mod rules;
@@ -21,11 +22,13 @@ mod server;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod value;
 mod waits;
 mod webhooks;
 mod words;
 
 pub use environment::{Environment, PLAIN_VARIABLES};
+pub use put::Puttable;
 pub use recipe::{Recipe, Recipes, is_built_in};
 
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
@@ -37,6 +40,7 @@ use crate::rules::paging::Pager;
 use draft::{CredentialDraft, Draft, Origin};
 use finish::Identity;
 use place::{Place, Placed, Problems, Slot};
+use put::Patterns;
 use section::{Document, Section};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -48,6 +52,8 @@ pub struct Settings {
     pub server: ServerSpec,
     pub polling: PollingSpec,
     pub connections: Vec<ConnectionSpec>,
+    /// For targets that are put while the appliance runs.
+    pub puttable: Puttable,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -136,12 +142,18 @@ struct WrongExpression {
     sentence: String,
 }
 
+/// What is wrong with the expressions of a question.
+fn compile_question(question: &TargetSpec, time_zone: &str) -> Vec<String> {
+    let mut sentences = Extractor::compile(question, time_zone).err().unwrap_or_default();
+    let pages = question.page.as_ref().map(Pager::compile);
+    sentences.extend(pages.and_then(Result::err).unwrap_or_default());
+    sentences
+}
+
 fn compile_expressions(spec: &ConnectionSpec) -> Vec<WrongExpression> {
     let wrong = |question: &TargetSpec, of: fn(TargetName) -> ExpressionOf| {
-        let mut sentences = Extractor::compile(question, &spec.time_zone).err().unwrap_or_default();
-        let pages = question.page.as_ref().map(Pager::compile);
-        sentences.extend(pages.and_then(Result::err).unwrap_or_default());
         let name = question.name.clone();
+        let sentences = compile_question(question, &spec.time_zone);
         sentences.into_iter().map(move |sentence| WrongExpression { of: of(name.clone()), sentence })
     };
     let of_targets = spec.targets.iter().flat_map(|target| wrong(target, ExpressionOf::Target));
@@ -173,7 +185,12 @@ fn read(
     let sections = root.tables("connection", &mut problems);
     let connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
     environment.check(&reader.names, &reader.credentials, &mut problems);
-    if problems.is_empty() { Ok(Settings { server, polling, connections }) } else { Err(problems.into_errors()) }
+    let puttable = reader.puttable;
+    if problems.is_empty() {
+        Ok(Settings { server, polling, connections, puttable })
+    } else {
+        Err(problems.into_errors())
+    }
 }
 
 /// Reads connections one after the other and remembers what they named.
@@ -188,6 +205,7 @@ struct Reader<'a> {
     credentials: BTreeSet<String>,
     /// Token address, client and account: who had them first, and where its refresh token lies.
     accounts: BTreeMap<(String, String, String), (ConnectionKey, SecretSource)>,
+    puttable: Puttable,
 }
 
 impl<'a> Reader<'a> {
@@ -197,8 +215,8 @@ impl<'a> Reader<'a> {
         recipes: &'a Recipes,
         expressions: Expressions,
     ) -> Reader<'a> {
-        let (names, taken, credentials, accounts) = Default::default();
-        Reader { folder, environment, recipes, expressions, names, taken, credentials, accounts }
+        let (names, taken, credentials, accounts, puttable) = Default::default();
+        Reader { folder, environment, recipes, expressions, names, taken, credentials, accounts, puttable }
     }
 
     fn connection(&mut self, section: Section<'_>, p: &mut Problems) -> Option<ConnectionSpec> {
@@ -220,13 +238,15 @@ impl<'a> Reader<'a> {
             }
         }
         let recipe = section.text("recipe", p);
-        let draft = self.draft(&section, recipe.placed(), p)?;
+        let (draft, patterns) = self.draft(&section, recipe.placed(), p)?;
+        let complete = draft.complete.clone().value();
         if draft.limits.is_empty() {
             p.add(&draft.place, NO_LIMIT);
         }
         let identity = key.map(|key| Identity { key, recipe: recipe.value() });
         let spec = finish::finish(identity, draft, self.expressions, p)?;
         self.check_account(&spec, &section.place, p);
+        self.puttable.add(&spec, patterns, complete);
         Some(spec)
     }
 
@@ -244,7 +264,12 @@ impl<'a> Reader<'a> {
 
     /// The connection's own keys, laid over its recipe's. `None` where there is no such recipe, or where it cannot be read:
     /// whatever else is missing then may be in it.
-    fn draft(&mut self, section: &Section<'_>, recipe: Option<&Placed<String>>, p: &mut Problems) -> Option<Draft> {
+    fn draft(
+        &mut self,
+        section: &Section<'_>,
+        recipe: Option<&Placed<String>>,
+        p: &mut Problems,
+    ) -> Option<(Draft, Patterns)> {
         let opened = recipe.and_then(|name| self.open(name, p));
         let document = opened.as_ref().map(|(order, recipe)| Document::new(*order, &recipe.place(), &recipe.text));
         let table = match (&document, &opened) {
@@ -252,7 +277,10 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let below = document.as_ref().zip(table.as_ref()).map(|(d, table)| Section::root(d, table.get_ref()));
-        let patterns = below.as_ref().map(|below| targets::patterns(below, p)).unwrap_or_default();
+        // Its own stand before those of its recipe.
+        let mut patterns = targets::patterns(section, p);
+        patterns.extend(below.as_ref().map(|below| targets::patterns(below, p)).unwrap_or_default());
+        let written = patterns.iter().filter_map(|pattern| Some((pattern.word("name")?, pattern.as_json()))).collect();
         let draft = Draft::read(section, Origin::Connection, &patterns, self.folder, p);
         let own = draft.credential.source.placed().map(|placed| &placed.value);
         for source in
@@ -263,9 +291,9 @@ impl<'a> Reader<'a> {
             }
         }
         if recipe.is_none() {
-            return Some(draft);
+            return Some((draft, written));
         }
-        Some(draft.over(Draft::read(&below?, Origin::Recipe, &[], self.folder, p)))
+        Some((draft.over(Draft::read(&below?, Origin::Recipe, &[], self.folder, p)), written))
     }
 
     /// The recipe of this name, and its place among the files that were read.

@@ -129,6 +129,14 @@ impl Problems {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+    /// Of what came from no file: the keys alone.
+    pub fn into_sentences(self) -> Vec<String> {
+        let sentence = |(place, sentence): (Place, String)| match place.key.as_str() {
+            "" => sentence,
+            key => format!("{key}: {sentence}"),
+        };
+        self.0.into_iter().map(sentence).collect()
+    }
     /// File by file, from top to bottom.
     pub fn into_errors(mut self) -> Vec<ConfigError> {
         self.0.sort_by_key(|(place, _)| (place.order, place.line));

@@ -3,6 +3,7 @@
 
 use super::environment::Variables;
 use super::place::{Place, Placed, Problems, Slot, suggestion};
+use super::value::{json_of, kind, scalar, text_of};
 use super::words;
 use crate::domain::time::Span;
 use std::sync::Arc;
@@ -248,6 +249,17 @@ impl<'a> Section<'a> {
         read.value()
     }
 
+    /// The table as JSON, as far as JSON can say it.
+    pub fn as_json(&self) -> serde_json::Map<String, serde_json::Value> {
+        let member = |(key, _): (&str, usize)| Some((key.to_owned(), json_of(self.value(key)?).ok()?));
+        self.keys().into_iter().filter_map(|(key, at)| member((key, at))).collect()
+    }
+
+    fn value(&self, key: &str) -> Option<&'a DeValue<'a>> {
+        let (_, value) = self.table?.iter().find(|(k, _)| k.get_ref().as_ref() == key)?;
+        Some(value.get_ref())
+    }
+
     /// What stands under `key` without a look at it: a text or a date, else `None`.
     pub fn word(&self, key: &str) -> Option<String> {
         match self.find(key)? {
@@ -339,61 +351,4 @@ fn strip_names(key: &str) -> String {
         !inside
     };
     key.chars().filter(outside).collect()
-}
-
-fn text_of(value: &DeValue<'_>) -> Result<String, String> {
-    match value {
-        DeValue::String(text) => Ok(text.clone().into_owned()),
-        other => Err(format!("must be a list of texts; it has {} inside", kind(other))),
-    }
-}
-
-/// TOML as JSON; dates become texts. What JSON cannot say is an error.
-fn json_of(value: &DeValue<'_>) -> Result<serde_json::Value, String> {
-    use serde_json::Value;
-    let no_number = |text: &str| format!("has the number {text}, which JSON cannot carry");
-    Ok(match value {
-        DeValue::String(text) => Value::String(text.clone().into_owned()),
-        DeValue::Integer(n) => {
-            i64::from_str_radix(n.as_str(), n.radix()).map(Value::from).map_err(|_| no_number(n.as_str()))?
-        }
-        DeValue::Float(f) => {
-            let number = f.as_str().parse().ok().and_then(serde_json::Number::from_f64);
-            Value::Number(number.ok_or_else(|| no_number(f.as_str()))?)
-        }
-        DeValue::Boolean(flag) => Value::Bool(*flag),
-        DeValue::Datetime(date) => Value::String(date.to_string()),
-        DeValue::Array(list) => Value::Array(list.iter().map(|v| json_of(v.get_ref())).collect::<Result<_, _>>()?),
-        DeValue::Table(table) => {
-            // In the order of the file: the table itself is sorted.
-            let mut keys: Vec<_> = table.iter().collect();
-            keys.sort_by_key(|(key, _)| key.span().start);
-            let member = |(key, v): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
-                Ok((AsRef::<str>::as_ref(key.get_ref()).to_owned(), json_of(v.get_ref())?))
-            };
-            Value::Object(keys.into_iter().map(|(key, v)| member((key, v))).collect::<Result<_, String>>()?)
-        }
-    })
-}
-
-fn scalar(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::String(text) => Some(text.clone().into_owned()),
-        DeValue::Integer(n) if n.radix() == 10 => Some(n.as_str().to_owned()),
-        DeValue::Float(n) => Some(n.as_str().to_owned()),
-        _ => None,
-    }
-}
-
-/// What a value is, in words.
-fn kind(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a number",
-        DeValue::Float(_) => "a number with a point",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    }
 }

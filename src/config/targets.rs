@@ -66,7 +66,7 @@ fn liken<'a>(target: Section<'a>, patterns: &[Section<'a>], p: &mut Problems) ->
     let Some(pattern) = found else {
         let known: Vec<String> = patterns.iter().filter_map(|pattern| pattern.word("name")).collect();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        p.add(&target.place_of("like"), format!("the recipe has no pattern {like:?}{}", suggestion(&like, &known)));
+        p.add(&target.place_of("like"), format!("there is no pattern {like:?}{}", suggestion(&like, &known)));
         return None;
     };
     Some(target.over(pattern.clone()))
@@ -91,12 +91,12 @@ pub(super) fn read_patterns(section: &Section<'_>, p: &mut Problems) -> Vec<Plac
     sections.into_iter().map(read).collect()
 }
 
-/// The `[[pattern]]` tables of a recipe.
+/// The `[[pattern]]` tables of a recipe or a connection.
 pub(super) fn patterns<'a>(section: &Section<'a>, p: &mut Problems) -> Vec<Section<'a>> {
     section.tables("pattern", p)
 }
 
-fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
+pub(super) fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<TargetSpec> {
     section.only(&TARGET, &[], p);
     let page = pages::read(section, pages::BOUNDS, p);
     read_question(section, page, p)

@@ -24,10 +24,12 @@ pub enum EventKind {
     FindingOpened,
     /// It is not so any more.
     FindingClosed,
+    /// A target was put into another phase, by somebody or by itself.
+    PhaseChanged,
 }
 
 impl EventKind {
-    pub const ALL: [EventKind; 12] = [
+    pub const ALL: [EventKind; 13] = [
         EventKind::TargetChanged,
         EventKind::TargetSeen,
         EventKind::TargetTroubled,
@@ -40,6 +42,7 @@ impl EventKind {
         EventKind::Appliance,
         EventKind::FindingOpened,
         EventKind::FindingClosed,
+        EventKind::PhaseChanged,
     ];
 
     /// The SSE `event` name.
@@ -57,6 +60,7 @@ impl EventKind {
             EventKind::Appliance => "appliance",
             EventKind::FindingOpened => "finding_opened",
             EventKind::FindingClosed => "finding_closed",
+            EventKind::PhaseChanged => "phase_changed",
         }
     }
     /// Whether it has a number and is kept, so that who was away can be told of it.

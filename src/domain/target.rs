@@ -29,6 +29,9 @@ impl Phase {
             Phase::Stopped => "stopped",
         }
     }
+    pub fn from_word(word: &str) -> Option<Phase> {
+        Phase::ALL.into_iter().find(|phase| phase.word() == word)
+    }
 }
 
 /// Where a target stands in its life, and who put it there: a row of its own, so that no answer under way writes over what an operator

@@ -4,6 +4,7 @@
 use super::core::Conn;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
+use super::trigger::Triggers;
 use super::{Parts, controls, fetch, planning, webhooks};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
@@ -21,20 +22,21 @@ use std::sync::{Arc, Mutex, RwLock};
 /// Of so many charges of a connection the dearest is remembered over a restart.
 pub const PRICES: usize = 200;
 
-/// The connections, and the schedule of those that never polled: written down at once, so that restarts do not postpone it.
-pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String> {
+/// The connections; the schedule of those that never polled: written down at once, so that restarts do not postpone it; and what was
+/// noticed, for people.
+pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>, Vec<String>), String> {
     let budgets = budgets(parts, now)?;
     for spec in parts.connections.iter().filter(|spec| spec.oauth.is_some()) {
         let apart = fetch::token::apart(credential_of(parts, &spec.key)?);
         parts.store.install_budget(apart, fetch::token::own_pace(), now).map_err(|e| e.to_string())?;
     }
-    let (mut conns, mut firsts) = (Vec::new(), Vec::new());
+    let (mut conns, mut firsts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for spec in &parts.connections {
         let credential = credential_of(parts, &spec.key)?;
         let sharing = budgets.get(&credential).ok_or_else(|| format!("connection {} has no budget", spec.key))?;
         let (hooks, begun) = webhooks::hooks(&parts.store, spec).map_err(|e| e.to_string())?;
         firsts.extend(begun);
-        let mut conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing), now)? };
+        let mut conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing), now, &mut notes)? };
         let state = conn.state.get_mut().clone();
         sharing.wishes(&spec.key, conn.lasting_wish(&state));
         if let Some(vault) = parts.door.vault() {
@@ -49,16 +51,23 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>), String
     }
     // Only now is it known how long a round is.
     firsts.extend(conns.iter_mut().filter_map(|conn| first_poll(conn, now)));
-    Ok((conns, firsts))
+    Ok((conns, firsts, notes))
 }
 
-fn connection(parts: &Parts, spec: &ConnectionSpec, sharing: Arc<Sharing>, now: &Now) -> Result<Conn, String> {
+fn connection(
+    parts: &Parts,
+    spec: &ConnectionSpec,
+    sharing: Arc<Sharing>,
+    now: &Now,
+    notes: &mut Vec<String>,
+) -> Result<Conn, String> {
     let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
     let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
     Ok(Conn {
         credential: sharing.credential,
         classifier: classifier.reading(&spec.reading),
-        targets: targets(&parts.store, spec)?,
+        targets: targets(parts, spec, notes)?,
+        triggers: Triggers::default(),
         installation: parts.opening.installation,
         quota: Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?,
         sharing,
@@ -81,12 +90,34 @@ fn first_poll(conn: &mut Conn, now: &Now) -> Option<Write> {
     Some(Write::Connection(conn.spec.key.clone(), state))
 }
 
-fn targets(store: &Store, spec: &ConnectionSpec) -> Result<Targets, String> {
+/// Those of the file, and those that operators put. One that cannot be read any more stays where it is and does not run.
+fn targets(parts: &Parts, spec: &ConnectionSpec, notes: &mut Vec<String>) -> Result<Targets, String> {
+    let (store, key) = (&parts.store, &spec.key);
     let prices = prices(store, spec)?;
     let targets = Targets::default();
+    let compile = |target: &TargetSpec, origin| {
+        let known = known(store, spec, target, origin, &prices)?;
+        Target::compile((key, &spec.time_zone), target.clone(), known, &targets).map(Arc::new)
+    };
     for target in &spec.targets {
-        let known = known(store, spec, target, Origin::Configured, &prices)?;
-        targets.put(Arc::new(Target::compile((&spec.key, &spec.time_zone), target.clone(), known, &targets)?));
+        targets.put(compile(target, Origin::Configured)?);
+    }
+    for (name, put) in store.put_targets(key).map_err(|e| e.to_string())? {
+        if targets.now().named(&name).is_some() {
+            notes.push(format!(
+                "target {name} of {} was put by {} and is in the configuration now, which counts",
+                key.connection, put.by
+            ));
+            continue;
+        }
+        let origin = Origin::Put { by: put.by.clone(), at: put.at };
+        match (parts.putting.read)(key, &name, &put.body).map_err(|e| e.join("; ")).and_then(|t| compile(&t, origin)) {
+            Ok(target) => targets.put(target),
+            Err(why) => notes.push(format!(
+                "target {name} of {}, put by {}, cannot be read any more and is not asked about ({why}); put it anew",
+                key.connection, put.by
+            )),
+        }
     }
     Ok(targets)
 }

@@ -1,8 +1,10 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
 use super::polling::Polling;
+use super::put::Putting;
 use super::sharing::Sharing;
 use super::targets::{Target, Targets};
+use super::trigger::Triggers;
 use super::turns::Turns;
 use super::webhooks::Hook;
 use crate::clock::Clock;
@@ -38,6 +40,7 @@ pub struct Core {
     pub clock: Arc<dyn Clock>,
     pub door: Arc<dyn Door>,
     pub polling: Polling,
+    pub putting: Putting,
     pub connections: BTreeMap<ConnectionKey, Arc<Conn>>,
     turns: BTreeMap<CredentialId, Turns>,
     /// Rung when an override was set or cleared.
@@ -64,6 +67,8 @@ pub struct Conn {
     pub credential: CredentialId,
     pub classifier: Classifier,
     pub targets: Targets,
+    /// Those that became active and are to be asked at once.
+    pub triggers: Triggers,
     /// Everything that is polled with the same credential, and all limits declared for it.
     pub sharing: Arc<Sharing>,
     /// Key of everything that is spread by name (A41).
@@ -87,6 +92,7 @@ pub struct Seams {
     pub clock: Arc<dyn Clock>,
     pub door: Arc<dyn Door>,
     pub polling: Polling,
+    pub putting: Putting,
 }
 
 impl Core {
@@ -105,6 +111,7 @@ impl Core {
             door: seams.door,
             polling: seams.polling,
             overridden: Notify::new(),
+            putting: seams.putting,
             started: now.stamp(),
             notes,
             stop: CancellationToken::new(),
@@ -177,14 +184,14 @@ impl Core {
         }
     }
 
-    /// A hint that is not durable: an age is new, nothing else.
-    pub fn hint_seen(&self, target: &TargetKey, at: Stamp) {
+    /// A hint that is not durable: an age is new, and nothing else that is told.
+    pub fn hint_seen(&self, target: &TargetKey, at: Stamp, how: &str) {
         let body = NewEvent {
             kind: EventKind::TargetSeen,
             at,
             connection: Some(target.connection.clone()),
             target: Some(target.target.clone()),
-            message: format!("{} answered, unchanged", target.target),
+            message: format!("{} answered{how}", target.target),
         };
         self.publish(vec![Event { id: self.store.last_event_id(), body }]);
     }

@@ -1,6 +1,7 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
 //! * [`core`] what everybody shares, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
+//! * [`put`] targets that come and go, [`phases`] how they live, [`trigger`] those that became active
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
@@ -18,17 +19,20 @@ pub mod holding;
 pub mod items;
 pub mod jobs;
 pub mod operate;
+pub mod phases;
 pub mod planning;
 pub mod plans;
 pub mod poller;
 pub mod polling;
 pub mod present;
 pub mod probe;
+pub mod put;
 pub mod restored;
 pub mod retention;
 pub mod sharing;
 pub mod spending;
 pub mod targets;
+pub mod trigger;
 pub mod turns;
 pub mod view;
 mod voices;
@@ -47,6 +51,7 @@ use crate::store::{Commit, Opening, Store, Write};
 use crate::upstream::Door;
 use core::{Core, Seams};
 use polling::Polling;
+use put::Putting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,6 +68,8 @@ pub struct Parts {
     pub polling: PollingSpec,
     /// Computed by `app` from the installation key and each secret: the budget boundary.
     pub credentials: BTreeMap<ConnectionKey, CredentialId>,
+    /// How targets that operators put are read.
+    pub putting: Putting,
     /// What was noticed at start, for people.
     pub notes: Vec<String>,
 }
@@ -86,6 +93,7 @@ impl Running {
         fetch::token::begin(core).await.map_err(|e| e.to_string())?;
         jobs::recover(core).await?;
         for conn in core.connections.values() {
+            trigger::begin(core, conn);
             core.spawn(poller::run(core.clone(), conn.clone()));
             for hook in &conn.webhooks {
                 core.spawn(webhooks::run(core.clone(), conn.clone(), hook.clone()));
@@ -134,10 +142,10 @@ pub async fn start(parts: Parts) -> Result<(appliance::Appliance, Running), Stri
 /// Installs budgets and reads what is durable: from here on readers can be served. Nothing runs before [`Running::begin`].
 pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
     let now = parts.clock.now();
-    let (conns, firsts) = build::build(&parts, &now)?;
-    let notes = [notes(&parts.opening, &now), parts.notes].concat();
+    let (conns, firsts, noticed) = build::build(&parts, &now)?;
+    let notes = [notes(&parts.opening, &now), parts.notes, noticed].concat();
     let polling = Polling::new(parts.polling, parts.store.polling().map_err(|e| e.to_string())?.unwrap_or_default());
-    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door, polling };
+    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, putting: parts.putting };
     let core = Arc::new(Core::new(seams, conns, notes));
     let running = Running { core: core.clone(), firsts, copied: parts.opening.copied };
     Ok((appliance::Appliance::new(core), running))

@@ -2,6 +2,7 @@
 
 use super::core::{Conn, Core};
 use super::fetch::{By, Done, Round, Stopped, Wish, fetch};
+use super::phases;
 use super::targets::Target;
 use super::turns::{COURTESIES, Ear, Turn};
 use super::words::{self, Telling};
@@ -88,6 +89,9 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
 /// refused, no other is. The others go side by side where the provider's limits leave the poller room for that.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     conn.tell_stretch();
+    if let Err(e) = phases::rest_the_quiet(core, conn).await {
+        return pause(core, &e.to_string()).await;
+    }
     let waiting = match waiting(core, conn) {
         Ok(waiting) => waiting,
         Err(e) => return pause(core, &e.to_string()).await,

@@ -6,7 +6,7 @@ use super::findings::MOST_OPEN;
 use super::holding;
 use super::items;
 use super::plans;
-use super::targets::Target;
+use super::targets::{Origin, Target};
 use super::view::*;
 use super::voices::{self, Voice};
 use super::words::{self, Said, Standing};
@@ -249,7 +249,11 @@ pub fn target(
     let fresh = fresh && !facts.clock_untrusted;
     let fresh = fresh && facts.expires_after.is_none_or(|bound| age.is_some_and(|age| age <= bound));
     let standing = standing(conn, s, word, Some(target));
-    let reason = |said| words::target_reason(&state, &standing, &s.now, said);
+    let life = target.life();
+    let reason = |said| match words::left_alone(target, &life, &s.now) {
+        Some(sentence) => sentence,
+        None => words::target_reason(&state, &standing, &s.now, said),
+    };
     let (reason, quoting) = (reason(Said::Beside), reason(Said::Quoted));
     let dated = target.spec.observed_at.as_ref();
     let is_undated = dated.is_some() && state.item_count > 0 && state.observed_at.is_none();
@@ -258,7 +262,14 @@ pub fn target(
         name: target.key.target.to_string(),
         organization: target.key.connection.organization.to_string(),
         connection: target.key.connection.connection.to_string(),
-        phase: target.life().phase.word(),
+        phase: life.phase.word(),
+        phase_since: life.since.map(|at| s.at(at)),
+        phase_by: life.by.clone(),
+        phase_why: life.why.clone(),
+        origin: match target.origin {
+            Origin::Configured => "configured",
+            Origin::Put { .. } => "put",
+        },
         state: word,
         sentence: words::target_sentence(&state, &facts, is_undated, &quoting, &s.now),
         as_of: state.as_of.map(|a| s.at(a)),

@@ -104,6 +104,11 @@ impl Target {
         *self.life.write().unwrap_or_else(PoisonError::into_inner) = life;
     }
 
+    /// Whether its changes are told and its condition is asked.
+    pub fn speaks(&self) -> bool {
+        lifecycle::speaks(self.life.read().unwrap_or_else(PoisonError::into_inner).phase)
+    }
+
     /// Whether polls ask about it, as far as its phase goes. What polls keep to until they look again.
     pub fn look(&self, grace: Option<Span>, now: &Now) -> bool {
         let watched = lifecycle::is_watched(&self.life.read().unwrap_or_else(PoisonError::into_inner), grace, now);

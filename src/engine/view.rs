@@ -151,6 +151,12 @@ pub struct TargetView {
     pub organization: String,
     pub connection: String,
     pub phase: &'static str,
+    /// Since when it is in that phase, who put it there, and why where it was the appliance; null: ever since.
+    pub phase_since: Option<When>,
+    pub phase_by: Option<String>,
+    pub phase_why: Option<String>,
+    /// `configured`, or `put` by an operator.
+    pub origin: &'static str,
     pub state: State,
     pub sentence: String,
     /// When the last good answer arrived.
@@ -380,6 +386,8 @@ pub enum Denied {
     Paused(String),
     /// It can never be done as asked.
     Invalid(String),
+    /// It stands in the configuration, which is changed there.
+    Configured(String),
     /// An `Idempotency-Key` that was used for another request.
     KeyReused(String),
     /// The store cannot write (full disk, stopped).

@@ -159,6 +159,11 @@ impl<'a> Snapshot<'a> {
         self.get(Table::State, &tables::life(key), records::life_of)
     }
 
+    pub fn put_target(&self, key: &TargetKey) -> Result<Option<PutTarget>, StoreError> {
+        let put = self.get(Table::Targets, &tables::target_prefix(key), records::put_target_of)?;
+        Ok(put.map(|(_, put)| put))
+    }
+
     pub fn put_targets(&self, connection: &ConnectionKey) -> Result<Vec<(TargetName, PutTarget)>, StoreError> {
         let prefix = tables::connection_prefix(connection);
         let end = tables::after_prefix(&prefix);

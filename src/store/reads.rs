@@ -39,6 +39,10 @@ impl Store {
         self.core().read(|s| s.put_targets(connection))
     }
 
+    pub fn put_target(&self, key: &TargetKey) -> Result<Option<PutTarget>, StoreError> {
+        self.core().read(|s| s.put_target(key))
+    }
+
     /// Every item, removed ones too, in key order.
     pub fn items(&self, key: &TargetKey) -> Result<Vec<Item>, StoreError> {
         self.core().read(|s| s.items(key))

@@ -27,6 +27,7 @@ pub enum Kind {
     MediaType,
     UnknownHost,
     Paused,
+    Configured,
     KeyReused,
     Invalid,
     TooFast,
@@ -52,6 +53,7 @@ impl Kind {
             Kind::MediaType => (415, "media-type", "Not in this format"),
             Kind::UnknownHost => (421, "unknown-host", "Not a name of this appliance"),
             Kind::Paused => (409, "paused", "The connection is paused"),
+            Kind::Configured => (409, "configured", "It stands in the configuration"),
             Kind::KeyReused => (422, "key-reused", "The Idempotency-Key was used for something else"),
             Kind::Invalid => (422, "invalid", "It cannot be done as asked"),
             Kind::TooFast => (429, "too-fast", "Too many requests to this appliance"),
@@ -160,6 +162,7 @@ impl From<Denied> for Problem {
             }
             Denied::Paused(why) => Problem::new(Kind::Paused, why),
             Denied::Invalid(why) => Problem::new(Kind::Invalid, why),
+            Denied::Configured(why) => Problem::new(Kind::Configured, why),
             Denied::KeyReused(why) => Problem::new(Kind::KeyReused, why),
             Denied::Unavailable(why) => Problem::new(Kind::Unavailable, why).retry_after(5),
         }

@@ -143,6 +143,9 @@ pub fn router(state: WebState) -> Router {
     let forms = Router::new()
         .route("/c/{connection}/polling", post(pages::actions::polling).route_layer(form_guard.clone()))
         .route("/c/{connection}/controls", post(pages::actions::controls).route_layer(form_guard.clone()))
+        .route("/c/{connection}/targets", post(pages::targets::put).route_layer(form_guard.clone()))
+        .route("/c/{connection}/t/{target}/phase", post(pages::targets::change).route_layer(form_guard.clone()))
+        .route("/c/{connection}/t/{target}/remove", post(pages::targets::remove).route_layer(form_guard.clone()))
         .route("/c/{connection}/commands/{command}", post(pages::actions::command).route_layer(form_guard.clone()))
         .route("/c/{connection}/webhooks/{webhook}/test", post(pages::webhooks::test).route_layer(form_guard.clone()))
         .route(
@@ -154,6 +157,7 @@ pub fn router(state: WebState) -> Router {
         .route("/", get(pages::overview::page))
         .route("/c/{connection}", get(pages::connection::page))
         .route("/c/{connection}/controls", get(pages::controls::page))
+        .route("/c/{connection}/targets", get(pages::targets::page))
         .route("/c/{connection}/t/{target}", get(pages::target::page))
         .route("/plan", get(pages::plan::page))
         .route("/spend", get(pages::spend::page))

@@ -7,6 +7,7 @@ use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
 use crate::domain::spend::SpendAsk;
+use crate::domain::target::Phase;
 use crate::domain::time::Now;
 use crate::engine::appliance::{Appliance, Health, TokenInfo};
 use crate::engine::controls::Controls;
@@ -66,6 +67,17 @@ pub trait Shelf: Send + Sync + 'static {
     fn probe<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>, by: &'a str) -> Slow<'a, ProbeView>;
     fn polling(&self) -> Slow<'_, PollingView>;
     fn change_polling<'a>(&'a self, wanted: PollingControls, by: &'a str) -> Slow<'a, PollingView>;
+    /// `true`: it is new.
+    fn put_target<'a>(
+        &'a self,
+        key: &'a TargetKey,
+        body: &'a str,
+        phase: Option<Phase>,
+        by: &'a str,
+    ) -> Slow<'a, (TargetView, bool)>;
+    fn set_phase<'a>(&'a self, key: &'a TargetKey, to: Phase, by: &'a str) -> Slow<'a, TargetView>;
+    fn drop_target<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, ()>;
+    fn patterns(&self, key: &ConnectionKey) -> Vec<String>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
     fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String>;
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
@@ -176,6 +188,24 @@ impl Shelf for Appliance {
     }
     fn test_webhook<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, WebhookTestView> {
         Box::pin(Appliance::test_webhook(self, key, webhook, by))
+    }
+    fn put_target<'a>(
+        &'a self,
+        key: &'a TargetKey,
+        body: &'a str,
+        phase: Option<Phase>,
+        by: &'a str,
+    ) -> Slow<'a, (TargetView, bool)> {
+        Box::pin(Appliance::put_target(self, key, body, phase, by))
+    }
+    fn set_phase<'a>(&'a self, key: &'a TargetKey, to: Phase, by: &'a str) -> Slow<'a, TargetView> {
+        Box::pin(Appliance::set_phase(self, key, to, by))
+    }
+    fn drop_target<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, ()> {
+        Box::pin(Appliance::drop_target(self, key, by))
+    }
+    fn patterns(&self, key: &ConnectionKey) -> Vec<String> {
+        Appliance::patterns(self, key)
     }
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String> {
         Box::pin(Appliance::backup(self, destination))

@@ -32,5 +32,6 @@ mod refusals;
 mod restart;
 mod spend;
 mod support;
+mod targets;
 mod throttling;
 mod webhooks;

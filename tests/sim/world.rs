@@ -10,6 +10,7 @@ use crate::readers::{self, Look};
 use crate::record::{End, Record, What};
 use crate::scenario::{Clocks, HOUR, MINUTE, Scenario};
 use larder::engine::appliance::Appliance;
+use larder::engine::put::Putting;
 use larder::engine::{Parts, Running};
 use larder::store::{Options, Store, Writer};
 use larder::upstream::redact::{Redactor, Secret};
@@ -140,6 +141,10 @@ impl<'s> World<'s> {
             connections: self.scenario.connections.clone(),
             polling: Default::default(),
             credentials: self.scenario.credentials.clone(),
+            putting: Putting {
+                read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
+                patterns: Default::default(),
+            },
             notes: Vec::new(),
         };
         let (appliance, running) = larder::engine::start(parts).await?;

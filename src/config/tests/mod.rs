@@ -4,6 +4,7 @@ mod errors;
 mod manual;
 mod overlay;
 mod pages;
+mod put;
 mod scans;
 mod values;
 mod waits;

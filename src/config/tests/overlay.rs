@@ -230,11 +230,10 @@ fn patterns_are_checked_and_unknown_ones_are_told() {
     let recipe = RECIPE.to_owned() + &PATTERN.replace("title", "titel");
     let said = told(read_with(text, &[], &[("sprinkler", &recipe)]).unwrap_err());
     let mut lines = said.lines();
-    let like =
-        "larder.toml:7: connection[yard].target[front].like: the recipe has no pattern \"zon\"; did you mean `zone`?";
+    let like = "larder.toml:7: connection[yard].target[front].like: there is no pattern \"zon\"; did you mean `zone`?";
     assert_eq!(lines.next(), Some(like), "{said}");
     assert!(lines.next().is_some_and(|line| line.contains("pattern[zone].titel: unknown key; did you mean `title`?")));
-    assert!(wrong_below("[[connection.target]]\nname = \"t\"\nlike = \"x\"\n").contains("the recipe has no pattern"));
+    assert!(wrong_below("[[connection.target]]\nname = \"t\"\nlike = \"x\"\n").contains("there is no pattern"));
 }
 
 #[test]

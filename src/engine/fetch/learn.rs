@@ -17,7 +17,7 @@ use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
 use crate::engine::targets::Target;
-use crate::engine::{findings, words};
+use crate::engine::{findings, phases, words};
 use crate::rules::asking::CostFrom;
 use crate::rules::extract::{shape_flaw, wrong_shape};
 use crate::rules::reconcile;
@@ -154,6 +154,16 @@ pub async fn settle(
 ) -> Result<Done, Stopped> {
     let Judged { reply, verdict, content, conditional } = judged;
     let is_new_age = matches!(content, Content::Confirmed | Content::Replaced(_));
+    let is_changed = matches!(&content, Content::Replaced(result) if result.changed);
+    let completes = match &content {
+        Content::Confirmed => phases::completes(core, target, None)?,
+        Content::Replaced(result) => phases::completes(core, target, Some(result))?,
+        _ => false,
+    };
+    // Whoever changes phases waits for this commit, or this one for theirs.
+    let changing = if completes { Some(conn.targets.changing.lock().await) } else { None };
+    let (phase, life) =
+        (target.life().phase, changing.as_ref().and_then(|_| phases::completed(target, reply.arrived_at)));
     let mut state = conn.state.lock().await;
     let mut after = consequences(core, conn, exchanged, &reply, verdict, &state);
     if let Some(round) = round {
@@ -171,6 +181,8 @@ pub async fn settle(
     writes.push(Write::Connection(conn.spec.key.clone(), after.state.clone()));
     let mut events = after.events;
     events.extend(learned.events);
+    events.extend(life.iter().map(|life| phases::event(target, phase, life, reply.arrived_at)));
+    writes.extend(life.iter().map(|life| Write::Life(target.key.clone(), life.clone())));
     let mut findings = after.findings;
     findings.extend(learned.findings);
     let commit = Commit {
@@ -185,12 +197,16 @@ pub async fn settle(
     let events = core.commit(commit).await?;
     *state = after.state;
     drop(state);
+    if let Some(life) = life {
+        phases::live(conn, target, life, &core.clock.now());
+    }
+    drop(changing);
     target.learn_cost(exchanged.cost);
     // Who was told that it changed knows that it was seen.
     let is_told = events.iter().any(|e| e.body.kind == EventKind::TargetChanged);
     core.publish(events);
     if outcome.is_good() && is_new_age && !is_told {
-        core.hint_seen(&target.key, reply.arrived_at);
+        core.hint_seen(&target.key, reply.arrived_at, if is_changed { "" } else { ", unchanged" });
     }
     words::log_outcome(conn, target, &after.verdict, after.status, &reply.detail);
     Ok(Done { outcome, asked: true, goes_on: None })
@@ -319,8 +335,10 @@ pub fn rows(target: &Target, result: reconcile::Reconciled) -> Vec<Write> {
     writes
 }
 
+/// Of active targets alone (F4).
 pub fn changed(target: &Target, result: &reconcile::Reconciled, at: Stamp) -> Option<NewEvent> {
-    result.changed.then(|| target_event(target, EventKind::TargetChanged, at, words::changed(&result.history)))
+    (result.changed && target.speaks())
+        .then(|| target_event(target, EventKind::TargetChanged, at, words::changed(&result.history)))
 }
 
 /// A trouble is told when it begins, and when it becomes another.

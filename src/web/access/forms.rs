@@ -2,6 +2,7 @@
 //! from a page of this process. Knows nothing of what a form does.
 
 use super::guard::{check_host, check_origin, check_rate, listener_of, look_up, peer_of};
+use super::limits::Change;
 use super::{Intent, Listener, Shown, decide, presented};
 use crate::domain::time::{Span, Steady};
 use crate::web::WebState;
@@ -87,7 +88,7 @@ async fn admit(web: &WebState, listener: Listener, request: Request) -> Result<R
         let detail = "The page that this form belongs to is from before a restart, or older than 12 hours. Load it again; nothing was changed.";
         return Err(Problem::new(Kind::FormExpired, detail));
     }
-    check_rate(web, &viewer)?;
+    check_rate(web, &viewer, Change::Other)?;
     parts.extensions.insert(viewer);
     parts.extensions.insert(Form(form));
     Ok(Request::from_parts(parts, Body::empty()))

@@ -1,7 +1,7 @@
 //! The layers that judge each request before a handler sees it: host, token, rate. Forms have their own layer beside this one,
 //! because their token is in the body. Fails closed: a route is open only if it is listed here.
 
-use super::limits::Peer;
+use super::limits::{Change, Peer};
 use super::{Intent, Listener, Shown, Viewer, decide, hosts, presented};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
@@ -16,7 +16,8 @@ pub async fn guard(State(web): State<WebState>, mut request: Request, next: Next
     let listener = listener_of(&web, request.headers());
     let peer = peer_of(&request);
     let intent = Intent::of(request.method());
-    match judge(&web, listener, peer, intent, request.headers()) {
+    let change = Change::of(request.method(), request.uri().path());
+    match judge(&web, (listener, peer), (intent, change), request.headers()) {
         Ok(viewer) => {
             request.extensions_mut().insert(viewer);
             next.run(request).await
@@ -54,9 +55,8 @@ pub fn peer_of(request: &Request) -> Option<IpAddr> {
 /// Host, token, table, rate: in this order.
 fn judge(
     web: &WebState,
-    listener: Listener,
-    peer: Option<IpAddr>,
-    intent: Intent,
+    (listener, peer): (Listener, Option<IpAddr>),
+    (intent, change): (Intent, Change),
     headers: &HeaderMap,
 ) -> Result<Viewer, Problem> {
     let shown = match presented(headers) {
@@ -70,7 +70,7 @@ fn judge(
     }
     let viewer = decide(listener, intent, &shown)?;
     if intent == Intent::Change {
-        check_rate(web, &viewer)?;
+        check_rate(web, &viewer, change)?;
     }
     Ok(viewer)
 }
@@ -114,8 +114,8 @@ pub fn check_origin(listener: Listener, headers: &HeaderMap) -> Result<(), Probl
     Ok(())
 }
 
-pub fn check_rate(web: &WebState, viewer: &Viewer) -> Result<(), Problem> {
-    if web.limits().admits_change(viewer.rate_key()) {
+pub fn check_rate(web: &WebState, viewer: &Viewer, change: Change) -> Result<(), Problem> {
+    if web.limits().admits_change(viewer.rate_key(), change) {
         return Ok(());
     }
     Err(Problem::new(Kind::TooFast, "Too many changes at once from this token. Nothing was changed.").retry_after(1))

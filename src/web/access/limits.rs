@@ -2,6 +2,7 @@
 //! block has to be remembered.
 
 use crate::domain::time::{Span, Steady};
+use axum::http::Method;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,6 +14,10 @@ const WRONG_TOKENS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Changes that a token may ask for at once; two more are free every second.
 const CHANGES: NonZeroU32 = NonZeroU32::new(20).unwrap();
 const CHANGES_PER_SECOND: NonZeroU32 = NonZeroU32::new(2).unwrap();
+/// Targets come by the thousand and cost no request: what of them a token may put, change and take away at once, and what is free every
+/// second.
+const TARGETS: NonZeroU32 = NonZeroU32::new(2000).unwrap();
+const TARGETS_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
 /// How long a peer that ran out of wrong tokens is not listened to.
 pub const BLOCK: Span = Span::from_secs(6);
 /// Peers that are remembered at most.
@@ -22,7 +27,30 @@ const PEERS: usize = 4096;
 pub struct Limits {
     wrong: DefaultKeyedRateLimiter<Peer>,
     changes: DefaultKeyedRateLimiter<u64>,
+    targets: DefaultKeyedRateLimiter<u64>,
     blocked: Mutex<HashMap<Peer, Steady>>,
+}
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Target,
+    Other,
+}
+
+impl Change {
+    /// Of a request to the API.
+    pub fn of(method: &Method, path: &str) -> Change {
+        let parts: Vec<&str> = path.split('/').collect();
+        match parts.as_slice() {
+            ["", "api", "v1", "connections", _, "targets", _]
+                if [Method::PUT, Method::PATCH, Method::DELETE].contains(method) =>
+            {
+                Change::Target
+            }
+            _ => Change::Other,
+        }
+    }
 }
 
 /// An address as far as one household has it: IPv4, or the /64 of IPv6.
@@ -45,6 +73,7 @@ impl Default for Limits {
         Limits {
             wrong: RateLimiter::keyed(Quota::per_minute(WRONG_TOKENS)),
             changes: RateLimiter::keyed(Quota::per_second(CHANGES_PER_SECOND).allow_burst(CHANGES)),
+            targets: RateLimiter::keyed(Quota::per_second(TARGETS_PER_SECOND).allow_burst(TARGETS)),
             blocked: Mutex::new(HashMap::new()),
         }
     }
@@ -75,11 +104,12 @@ impl Limits {
     }
 
     /// Whether a change by the holder of this key fits now.
-    pub fn admits_change(&self, key: u64) -> bool {
-        if self.changes.len() > PEERS {
-            self.changes.retain_recent();
+    pub fn admits_change(&self, key: u64, change: Change) -> bool {
+        let rate = if change == Change::Target { &self.targets } else { &self.changes };
+        if rate.len() > PEERS {
+            rate.retain_recent();
         }
-        self.changes.check_key(&key).is_ok()
+        rate.check_key(&key).is_ok()
     }
 }
 
@@ -105,9 +135,19 @@ mod tests {
     #[test]
     fn changes_have_a_rate_by_token() {
         let limits = Limits::default();
-        assert!((0..20).all(|_| limits.admits_change(7)));
-        assert!(!limits.admits_change(7));
-        assert!(limits.admits_change(8));
+        assert!((0..20).all(|_| limits.admits_change(7, Change::Other)));
+        assert!(!limits.admits_change(7, Change::Other));
+        assert!(limits.admits_change(8, Change::Other));
+        assert!((0..2000).all(|_| limits.admits_change(7, Change::Target)), "targets come by the thousand");
+        let target = "/api/v1/connections/field/targets/ECO-1";
+        for (method, path, change) in [
+            (Method::PUT, target.to_owned(), Change::Target),
+            (Method::DELETE, target.to_owned(), Change::Target),
+            (Method::POST, format!("{target}/refresh"), Change::Other),
+            (Method::PATCH, "/api/v1/connections/field".to_owned(), Change::Other),
+        ] {
+            assert_eq!(Change::of(&method, &path), change, "{method} {path}");
+        }
     }
 
     #[test]

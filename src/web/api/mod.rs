@@ -40,7 +40,10 @@ pub fn router() -> Router<WebState> {
         .route("/connections/{connection}/jobs", get(connections::jobs))
         .route("/connections/{connection}/commands/{command}", post(connections::command))
         .route("/connections/{connection}/targets", get(targets::list))
-        .route("/connections/{connection}/targets/{target}", get(targets::one))
+        .route(
+            "/connections/{connection}/targets/{target}",
+            get(targets::one).put(targets::put).patch(targets::change).delete(targets::drop),
+        )
         .route("/connections/{connection}/targets/{target}/history", get(history::history))
         .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
         .route("/connections/{connection}/webhooks", get(webhooks::list))

@@ -16,9 +16,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 const SLICES: usize = 30;
-const CHARGES: usize = 20;
+const CHARGES: usize = 5;
+/// Targets on the page; a page of their own has them all.
+const TARGETS: usize = 3;
 const JOBS: usize = 8;
-const ACTIVITY: usize = 8;
+const ACTIVITY: usize = 5;
 /// Items that a command's list offers.
 const CHOICES: usize = 200;
 
@@ -40,6 +42,7 @@ struct Page {
     strip: Strip,
     poll: Poll,
     targets: Vec<Target>,
+    all_targets: String,
     commands: Vec<Command>,
     jobs: Vec<Job>,
     charges: Vec<Charge>,
@@ -166,7 +169,8 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         strip: strip(&face, &web.shelf().spend_strip(&key, SLICES)?),
         poll: poll(&face, &view),
         commands: commands(&web, &visit, &view, &choices, &frame.root),
-        targets: targets.into_iter().map(|t| target(&face, &visit, t)).collect(),
+        all_targets: show::count(targets.len() as u64),
+        targets: targets.into_iter().take(TARGETS).map(|t| target(&face, &visit, t)).collect(),
         jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j, &choices)).collect(),
         charges: charges.into_iter().rev().map(|c| charge(&face, c)).collect(),
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),

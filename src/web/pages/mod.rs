@@ -12,6 +12,7 @@ pub mod plan;
 pub mod show;
 pub mod spend;
 pub mod target;
+pub mod targets;
 pub mod webhooks;
 
 use super::WebState;

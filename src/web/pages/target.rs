@@ -50,6 +50,7 @@ struct Page {
     removed: Vec<Item>,
     history: History,
     refresh: Action,
+    phase: Standing,
     cost: String,
     scan: Option<Scan>,
     next_poll: Option<Moment>,
@@ -77,6 +78,18 @@ struct Item {
     first_seen: Moment,
     last_seen: Moment,
     removed: Option<Moment>,
+}
+
+/// In which phase it is, and what an operator can do about it.
+struct Standing {
+    word: &'static str,
+    since: Option<Moment>,
+    by: Option<String>,
+    why: Option<String>,
+    others: Vec<(&'static str, &'static str)>,
+    change: Action,
+    /// Only what was put is taken away here.
+    remove: Option<Action>,
 }
 
 /// Where this page stands among the pages of a long list.
@@ -140,10 +153,37 @@ fn build(
         removed: removed.take(REMOVED).map(|i| item(face, i)).collect(),
         history,
         refresh: visit.action(web, &frame.root, &address),
+        phase: standing(web, visit, face, &frame.root, owner, view),
         cost: cost(owner, view),
         scan: view.scan.as_ref().map(|s| scan(face, s)),
         next_poll: face.maybe(owner.poll.next_poll_at),
         frame,
+    }
+}
+
+fn standing(
+    web: &WebState,
+    visit: &Visit,
+    face: &Face,
+    root: &str,
+    owner: &ConnectionView,
+    view: &TargetView,
+) -> Standing {
+    let at = |what: &str| format!("c/{}/t/{}/{what}", segment(&owner.name), segment(&view.name));
+    let others = [
+        ("active", "active: asked at once, changes are told"),
+        ("pending", "pending: fills the cache only"),
+        ("completed", "completed: watched for its grace, then left alone"),
+        ("stopped", "stopped: not asked about"),
+    ];
+    Standing {
+        word: view.phase,
+        since: face.maybe(view.phase_since),
+        by: view.phase_by.clone(),
+        why: view.phase_why.clone(),
+        others: others.into_iter().filter(|(word, _)| *word != view.phase).collect(),
+        change: visit.action(web, root, &at("phase")),
+        remove: (view.origin == "put").then(|| visit.action(web, root, &at("remove"))),
     }
 }
 

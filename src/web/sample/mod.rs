@@ -12,6 +12,7 @@ use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
 use crate::domain::spend::SpendAsk;
 use crate::domain::state::State;
+use crate::domain::target::Phase;
 use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
 use crate::engine::appliance::{Health, TokenInfo};
 use crate::engine::controls::Controls;
@@ -342,6 +343,27 @@ impl Shelf for Sample {
     fn change_polling<'a>(&'a self, wanted: PollingControls, by: &'a str) -> Slow<'a, PollingView> {
         self.note(format!("{by} changes the polling: {wanted:?}"));
         Box::pin(async { Ok(polling()) })
+    }
+    fn put_target<'a>(
+        &'a self,
+        key: &'a TargetKey,
+        body: &'a str,
+        phase: Option<Phase>,
+        by: &'a str,
+    ) -> Slow<'a, (TargetView, bool)> {
+        self.note(format!("{by} puts {key} as {body} ({})", phase.map_or("as it is", Phase::word)));
+        Box::pin(async move { Ok((self.target(key)?, false)) })
+    }
+    fn set_phase<'a>(&'a self, key: &'a TargetKey, to: Phase, by: &'a str) -> Slow<'a, TargetView> {
+        self.note(format!("{by} makes {key} {}", to.word()));
+        Box::pin(async move { self.target(key) })
+    }
+    fn drop_target<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, ()> {
+        self.note(format!("{by} takes {key} away"));
+        Box::pin(async move { self.target(key).map(drop) })
+    }
+    fn patterns(&self, _: &ConnectionKey) -> Vec<String> {
+        vec!["zone".to_owned()]
     }
     fn backup<'a>(&'a self, destination: &'a std::path::Path) -> Slow<'a, String> {
         Box::pin(async move { Ok(format!("copied to {}", destination.display())) })

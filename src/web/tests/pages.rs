@@ -1,6 +1,7 @@
 //! The pages as they read.
 
 use super::*;
+use crate::engine::view::TargetView;
 use crate::web::sample::live;
 
 /// A page without what differs from run to run.
@@ -105,10 +106,16 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
     sample.targets[0].item_count = 2000;
     sample.targets[0].items =
         (0..2000).map(|i| crate::engine::view::ItemView { title: format!("Zone {i}"), ..pattern.clone() }).collect();
+    let target = sample.targets[0].clone();
+    let another =
+        |n: usize| TargetView { name: format!("ECO-{n}"), items: Vec::new(), item_count: 0, ..target.clone() };
+    sample.targets.extend((0..1000).map(another));
     let site = Site::loopback(sample);
     for path in [
         "/",
         "/c/yard",
+        "/c/yard/targets",
+        "/c/yard/targets?page=2",
         "/c/yard/t/controller",
         "/c/yard/t/controller?page=80",
         "/c/yard/t/controller?page=99",
@@ -123,6 +130,7 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
         assert!(all <= 51_200, "{path} has {} bytes, {all} with style and script", page.len());
     }
     assert!(site.page("/c/yard/t/controller?page=80").await.contains("Zone 1999"));
+    assert!(site.page("/c/yard/targets?page=21").await.contains("ECO-999"));
 }
 
 /// Writes the sample pages for the eye: `LARDER_PAGES=/tmp/pages cargo test --lib web::tests::pages_for_the_eye`.

@@ -1,0 +1,134 @@
+//! `/c/{connection}/targets`: all targets of a connection, however many, and what the forms about targets do: put one that is like a
+//! pattern, give one a phase, take one away. Each form ends on the page that shows it (303). The guard has judged token, origin and form
+//! before these run.
+
+use super::actions::{Asked, back, key};
+use super::show::{self, Age, Chip, Face};
+use super::{Action, Frame, Visit, html, segment};
+use crate::domain::ids::{TargetKey, TargetName};
+use crate::domain::target::Phase;
+use crate::engine::view::TargetView;
+use crate::web::WebState;
+use crate::web::access::Viewer;
+use crate::web::access::forms::Form;
+use crate::web::errors::Problem;
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::json;
+
+/// Rows of a page.
+const ROWS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "targets.html")]
+struct Page {
+    frame: Frame,
+    connection: String,
+    connection_href: String,
+    sentence: String,
+    rows: Vec<Row>,
+    back: Option<String>,
+    on: Option<String>,
+    patterns: Vec<String>,
+    put: Action,
+}
+
+struct Row {
+    name: String,
+    href: String,
+    phase: &'static str,
+    chip: Chip,
+    items: String,
+    age: Option<Age>,
+}
+
+pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let key = visit.connection(&name);
+    let targets = web.shelf().targets(&key)?;
+    let frame = visit.frame(&web, &face, Some(&name));
+    let last = targets.len().div_ceil(ROWS).max(1);
+    let at = visit.query.page.unwrap_or(1).clamp(1, last);
+    let there = |to: usize| {
+        let organization = visit.suffix();
+        let begin = if organization.is_empty() { "?".to_owned() } else { format!("{organization}&") };
+        (to >= 1 && to <= last && to != at).then(|| format!("targets{begin}page={to}"))
+    };
+    let active = targets.iter().filter(|t| t.phase == "active").count();
+    let page = Page {
+        connection_href: format!("../{}{}", segment(&name), visit.suffix()),
+        sentence: format!("{} targets, {active} of them active.", show::count(targets.len() as u64)),
+        rows: targets.iter().skip((at - 1) * ROWS).take(ROWS).map(|t| row(&visit, t)).collect(),
+        back: there(at - 1),
+        on: there(at + 1),
+        patterns: web.shelf().patterns(&key),
+        put: visit.action(&web, &frame.root, &format!("c/{}/targets", segment(&name))),
+        connection: name,
+        frame,
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+fn row(visit: &Visit, target: &TargetView) -> Row {
+    Row {
+        href: format!("t/{}{}", segment(&target.name), visit.suffix()),
+        phase: target.phase,
+        chip: Chip::of(target.state),
+        items: show::count(target.item_count),
+        age: target.age_seconds.map(Age::of),
+        name: target.name.clone(),
+    }
+}
+
+/// `name`, `pattern`, `phase`.
+pub async fn put(
+    State(web): State<WebState>,
+    Path(connection): Path<String>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): Asked,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let connection = key(&viewer, &query, connection)?;
+    let name = form.get("name").map(str::trim).filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| Problem::bad_request("The form does not name the target."))?;
+    let body = json!({ "pattern": form.get("pattern").unwrap_or_default() }).to_string();
+    let key = TargetKey { connection, target: TargetName(name.to_owned()) };
+    web.shelf().put_target(&key, &body, Some(phase(&form)?), viewer.by()).await?;
+    let there = format!("{}/t/{}", segment(key.connection.connection.as_str()), segment(name));
+    Ok(back(&format!("../{there}"), &key.connection.organization, ""))
+}
+
+/// `phase=stopped`.
+pub async fn change(
+    State(web): State<WebState>,
+    Path((connection, target)): Path<(String, String)>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): Asked,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    let connection = key(&viewer, &query, connection)?;
+    let key = TargetKey { connection, target: TargetName(target) };
+    web.shelf().set_phase(&key, phase(&form)?, viewer.by()).await?;
+    Ok(back(&format!("../{}", segment(key.target.as_str())), &key.connection.organization, ""))
+}
+
+pub async fn remove(
+    State(web): State<WebState>,
+    Path((connection, target)): Path<(String, String)>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): Asked,
+) -> Result<Response, Problem> {
+    let connection = key(&viewer, &query, connection)?;
+    let key = TargetKey { connection, target: TargetName(target) };
+    web.shelf().drop_target(&key, viewer.by()).await?;
+    let there = segment(key.connection.connection.as_str());
+    Ok(back(&format!("../../../{there}"), &key.connection.organization, "#targets"))
+}
+
+fn phase(form: &Form) -> Result<Phase, Problem> {
+    let found = form.get("phase").and_then(Phase::from_word);
+    found.ok_or_else(|| Problem::bad_request("The form does not say in which phase the target is to be."))
+}
