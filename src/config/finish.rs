@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 /// I2: a refresh by hand asks the provider only if the answer is at least a minute old.
 const REFRESH_MIN_AGE: Span = Span::from_secs(60);
 
+const NO_PATH: &str =
+    "is missing: the path to ask; a target without one is fed by a [[connection.scan]], and this connection has none";
+
 /// A connection's identity, from its own table alone.
 pub(super) struct Identity {
     pub key: ConnectionKey,
@@ -198,6 +201,11 @@ fn check_refreshes(commands: &[CommandDraft], targets: &[TargetSpec], p: &mut Pr
 fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressions, p: &mut Problems) {
     for (scan, place) in spec.scans.iter().zip(&places.scans) {
         check_scan_name(spec, &scan.question.name, place, p);
+    }
+    for (target, place) in spec.targets.iter().zip(&places.targets) {
+        if target.get.is_none() && spec.scans.is_empty() {
+            p.add(&place.below("get"), NO_PATH);
+        }
     }
     let questions = spec.targets.iter().chain(spec.scans.iter().map(|scan| &scan.question));
     for (target, place) in questions.zip(places.targets.iter().chain(&places.scans)) {

@@ -50,7 +50,7 @@ fn read_command(section: &Section<'_>, p: &mut Problems) -> Option<CommandDraft>
     let then_refresh_at = section.place_of("then_refresh");
     let then_refresh = then_refresh.map(|name| name.as_str().into());
     let (path, send) = send::read(section, Asker::Command, p)?;
-    let spec = CommandSpec { name: name?, path, send, cost, then_refresh, retry };
+    let spec = CommandSpec { name: name?, path: path?, send, cost, then_refresh, retry };
     Some(CommandDraft { spec, then_refresh_at })
 }
 

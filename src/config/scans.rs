@@ -50,5 +50,8 @@ fn read_one(section: &Section<'_>, p: &mut Problems) -> Option<ScanSpec> {
     let feeds = feeds.required(&section.place, "feeds", name_of_target, p);
     let interval = section.span("interval", p).value();
     let question = targets::read_question(section, page, p)?;
+    if question.get.is_none() && !section.has("get") && !section.has("post") {
+        p.add(&section.place.below("get"), "is missing: the path to ask, here or as `post`");
+    }
     Some(ScanSpec { question, feeds: feeds?, interval })
 }

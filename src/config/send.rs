@@ -42,30 +42,20 @@ const NOT_OURS: [(&[&str], &str); 4] = [
 /// Words in a header's name that say that its value is a secret.
 const SECRET_WORDS: [&str; 6] = ["api-key", "apikey", "api_key", "token", "secret", "password"];
 
-const NO_PATH: &str = "is missing: the path to ask; targets fed by scans are not supported by this version";
-
 /// Longest body in a file.
 const LONGEST_BODY: usize = 64 * 1024;
 
-/// Path and the rest, or `None` with the problems told.
-pub(super) fn read(section: &Section<'_>, asker: Asker, p: &mut Problems) -> Option<(String, SendSpec)> {
+/// Path and the rest, or `None` with the problems told. The path may be absent: who needs one says so.
+pub(super) fn read(section: &Section<'_>, asker: Asker, p: &mut Problems) -> Option<(Option<String>, SendSpec)> {
     let path = |text: &str| {
         words::request_path(text)?;
         check_text(text, asker)?;
         Ok(text.to_owned())
     };
     let (method, path) = match (section.parsed("get", p, path), section.parsed("post", p, path)) {
-        (Slot::Absent, Slot::Absent) => {
-            match asker {
-                Asker::Target => p.add(&section.place.below("get"), NO_PATH),
-                Asker::Command => {
-                    p.add(&section.place, "has neither `get` nor `post`: the path to ask, with parameters in braces")
-                }
-            }
-            ("GET", None)
-        }
-        (get, Slot::Absent) => ("GET", get.value()),
-        (Slot::Absent, post) => ("POST", post.value()),
+        (Slot::Absent, Slot::Absent) => ("GET", absent(section, asker, p)),
+        (get, Slot::Absent) => ("GET", get.value().map(Some)),
+        (Slot::Absent, post) => ("POST", post.value().map(Some)),
         _ => {
             p.add(&section.place, "has both `get` and `post`; it is one request");
             ("GET", None)
@@ -83,6 +73,15 @@ pub(super) fn read(section: &Section<'_>, asker: Asker, p: &mut Problems) -> Opt
     let headers = read_headers(section, asker, p)?;
     let cost_from = section.parsed("cost_from", p, |text| CostFrom::parse(text).map(|_| text.to_owned())).value();
     Some((path?, SendSpec { method, body, content_type, headers, cost_from }))
+}
+
+/// A command asks something. A target may be fed by a scan: whether there is one is not for this file to see.
+fn absent(section: &Section<'_>, asker: Asker, p: &mut Problems) -> Option<Option<String>> {
+    if asker == Asker::Target {
+        return Some(None);
+    }
+    p.add(&section.place, "has neither `get` nor `post`: the path to ask, with parameters in braces");
+    None
 }
 
 /// `type/subtype`, perhaps with parameters.

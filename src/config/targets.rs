@@ -112,9 +112,7 @@ pub(super) fn read_question(
     let name = section.parsed("name", p, words::target_name).required(at, "name", "how the target is called", p);
     let sent = send::read(section, Asker::Target, p);
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
-    let items = section.text("items", p).required(at, "items", "the JSONPath of the items, such as \"$.zones[*]\"", p);
-    let key = section.parsed("key", p, item_key);
-    let key = key.required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p);
+    let (items, key) = read_items(section, p);
     let title = section.text("title", p).value();
     let fresh_for = section.span("fresh_for", p).value();
     let expires_after = section.span("expires_after", p).value();
@@ -134,7 +132,7 @@ pub(super) fn read_question(
     let (name, page, items, key, states) = (name?.as_str().into(), page?, items?, key?, states?);
     Some(TargetSpec {
         name,
-        get: Some(get),
+        get,
         send,
         cost,
         page,
@@ -165,6 +163,18 @@ fn item_key(text: &str) -> Result<String, String> {
 /// When a target is completed, as it is written.
 pub(super) fn complete(text: &str) -> Result<String, String> {
     Completion::parse(text).map(|_| text.to_owned())
+}
+
+/// `items` and `key`. Who has no request of its own reads no answer: the scan says what an item is.
+fn read_items(section: &Section<'_>, p: &mut Problems) -> (Option<String>, Option<String>) {
+    let at = &section.place;
+    let (items, key) = (section.text("items", p), section.parsed("key", p, item_key));
+    if !(section.has("get") || section.has("post")) {
+        let nothing = || "$".to_owned();
+        return (Some(items.unwrap_or(nothing())), Some(key.unwrap_or(nothing())));
+    }
+    let items = items.required(at, "items", "the JSONPath of the items, such as \"$.zones[*]\"", p);
+    (items, key.required(at, "key", "the JSONPath of an item's key, such as \"$.id\"", p))
 }
 
 /// `observed_at = { path = "$.measured", as = "epoch-s" }`. `None`: it cannot be used as it is written.

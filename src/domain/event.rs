@@ -26,10 +26,14 @@ pub enum EventKind {
     FindingClosed,
     /// A target was put into another phase, by somebody or by itself.
     PhaseChanged,
+    /// A whole reading of a scan came into force, and there is something to tell of it.
+    ScanPublished,
+    /// A scan cannot be read, or not now.
+    ScanTroubled,
 }
 
 impl EventKind {
-    pub const ALL: [EventKind; 13] = [
+    pub const ALL: [EventKind; 15] = [
         EventKind::TargetChanged,
         EventKind::TargetSeen,
         EventKind::TargetTroubled,
@@ -43,6 +47,8 @@ impl EventKind {
         EventKind::FindingOpened,
         EventKind::FindingClosed,
         EventKind::PhaseChanged,
+        EventKind::ScanPublished,
+        EventKind::ScanTroubled,
     ];
 
     /// The SSE `event` name.
@@ -61,6 +67,8 @@ impl EventKind {
             EventKind::FindingOpened => "finding_opened",
             EventKind::FindingClosed => "finding_closed",
             EventKind::PhaseChanged => "phase_changed",
+            EventKind::ScanPublished => "scan_published",
+            EventKind::ScanTroubled => "scan_troubled",
         }
     }
     /// Whether it has a number and is kept, so that who was away can be told of it.

@@ -8,7 +8,7 @@ mod tests;
 use crate::domain::ids::TargetName;
 use crate::domain::item::{Item, Sighting};
 use crate::domain::scan::{Count, Seen, Unmatched};
-use crate::domain::target::{Phase, TargetState};
+use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
 use crate::rules::extract::path::Path;
 use crate::rules::extract::text_of;
@@ -37,14 +37,28 @@ impl Feeds {
     }
 
     /// `None`: it says nothing, or nothing that is a name.
-    pub fn of(&self, row: &Value) -> Option<String> {
-        self.0.one(row).and_then(text_of).filter(|name| !name.trim().is_empty())
+    pub fn of(&self, row: &Value) -> Option<Label> {
+        self.0.one(row).and_then(text_of).filter(|said| !said.trim().is_empty()).map(|said| Label::of(&said))
     }
 }
 
-/// Whether a scan gives targets of this phase new answers.
-pub const fn is_watched(phase: Phase) -> bool {
-    matches!(phase, Phase::Active | Phase::Pending)
+/// Whose a row says that it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// As the row says it.
+    pub said: String,
+    /// As targets are named: in lower case, and `-` for whatever a name does not have. `Sector 12` is `sector-12`.
+    pub name: TargetName,
+}
+
+impl Label {
+    pub fn of(said: &str) -> Label {
+        let letter = |c: char| match c.to_ascii_lowercase() {
+            c if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' => c,
+            _ => '-',
+        };
+        Label { said: said.to_owned(), name: TargetName(said.trim().chars().map(letter).collect()) }
+    }
 }
 
 /// The targets of a reading and what was seen of each. The set is fixed when it begins: whoever comes later has missed pages, and waits
@@ -56,6 +70,8 @@ pub struct Gathering {
     seen: HashMap<u64, Seen>,
     /// Rows of each target, each once.
     rows: Vec<u32>,
+    /// What the rows of a target call it: another word that reads as the same name is another's.
+    said: HashMap<u32, String>,
 }
 
 /// Whose a name is.
@@ -87,12 +103,12 @@ pub struct Taken {
 }
 
 /// A row with the name that it gives.
-pub type Named = (Option<String>, Sighting);
+pub type Named = (Option<Label>, Sighting);
 
 impl Gathering {
     pub fn new(names: Vec<TargetName>) -> Gathering {
         let places = names.iter().zip(0u32..).map(|(name, at)| (name.clone(), at)).collect();
-        Gathering { rows: vec![0; names.len()], places, names, seen: HashMap::new() }
+        Gathering { rows: vec![0; names.len()], places, names, ..Gathering::default() }
     }
 
     /// As it stood when the last page was kept.
@@ -108,8 +124,9 @@ impl Gathering {
         &self.names
     }
 
-    pub fn is_for(&self, name: &TargetName) -> bool {
-        self.places.contains_key(name)
+    /// Rows of a target, each once.
+    pub fn rows_of(&self, name: &TargetName) -> u32 {
+        self.places.get(name).and_then(|at| self.rows.get(*at as usize)).copied().unwrap_or(0)
     }
 
     /// Takes a page in. `shelf`: the items of its rows as they are on the shelf, row by row; `whose`: of a name that is not in the
@@ -118,14 +135,13 @@ impl Gathering {
         &mut self,
         page: Vec<Named>,
         shelf: &[Option<Item>],
-        whose: impl Fn(&str) -> Owner,
+        whose: impl Fn(&TargetName) -> Owner,
         count: &mut Count,
     ) -> Taken {
         let mut taken = Taken::default();
         let shelf = shelf.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-        for ((name, row), item) in page.into_iter().zip(shelf) {
-            let owner = name.as_deref().map(|name| (TargetName::from(name), whose(name)));
-            let place = owner.as_ref().and_then(|(name, _)| self.places.get(name)).copied();
+        for ((label, row), item) in page.into_iter().zip(shelf) {
+            let place = label.as_ref().and_then(|label| self.place_of(label));
             let target = place.unwrap_or(STRAY);
             let item = item.filter(|_| place.is_some());
             let same = item.filter(|item| reconcile::says_the_same(item, &row)).map(|item| print(&item.fingerprint));
@@ -134,7 +150,10 @@ impl Gathering {
             match (before, place) {
                 (Some(_), _) => taken.again += 1,
                 (None, Some(_)) => count.rows += 1,
-                (None, None) => count.stray(&row.key, name.as_deref(), owner.map(|(_, owner)| owner)),
+                (None, None) => {
+                    let owner = label.as_ref().map(|label| self.owner(label, &whose));
+                    count.stray(&row.key, label.map(|label| label.said).as_deref(), owner);
+                }
             }
             // What was kept of it elsewhere, or is on the shelf again as it was.
             if let Some(before) = before.filter(|b| b.same.is_none() && (b.target != target || same.is_some()))
@@ -148,6 +167,17 @@ impl Gathering {
             }
         }
         taken
+    }
+
+    fn place_of(&mut self, label: &Label) -> Option<u32> {
+        let place = self.places.get(&label.name).copied()?;
+        let said = self.said.entry(place).or_insert_with(|| label.said.clone());
+        (*said == label.said).then_some(place)
+    }
+
+    /// Of a row that has no place.
+    fn owner(&self, label: &Label, whose: impl Fn(&TargetName) -> Owner) -> Owner {
+        if self.places.contains_key(&label.name) { Owner::Nobody } else { whose(&label.name) }
     }
 
     /// The newest of a row; what was known of it before.

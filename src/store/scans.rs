@@ -93,14 +93,14 @@ impl Snapshot<'_> {
     }
 
     /// At most `rows` keys of a generation that is neither built nor switched.
-    fn dead_rows(&self, rows: usize) -> Result<Vec<Vec<u8>>, StoreError> {
+    fn dead_rows(&self, known: &[Vec<u8>], rows: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut from = Vec::new();
         while let Some(first) = self.first_from(&from)? {
             let generation = tables::generation_of(&first).ok_or_else(|| {
                 let damage = super::codec::Damaged::because("its key is of no known form");
                 sentences::unreadable(self.name(), Table::ScanRows, &damage)
             })?;
-            if !self.is_alive(generation)? {
+            if !self.is_alive(known, generation)? {
                 return self.scan_keys(generation, rows);
             }
             match tables::after_prefix(generation) {
@@ -120,11 +120,14 @@ impl Snapshot<'_> {
         Ok(first)
     }
 
-    fn is_alive(&self, generation: &[u8]) -> Result<bool, StoreError> {
+    fn is_alive(&self, known: &[Vec<u8>], generation: &[u8]) -> Result<bool, StoreError> {
         if self.get(Table::Switched, generation, |_| Ok(()))?.is_some() {
             return Ok(true);
         }
         let (scan, number) = generation.split_at(generation.len().saturating_sub(8));
+        if !known.iter().any(|key| key == scan) {
+            return Ok(false);
+        }
         let state = self.get(Table::Scans, &[scan, &[tables::STANDS]].concat(), records::scan_of)?;
         let built = state.and_then(|s| s.building).map(|b| tables::number(b.number));
         Ok(built.is_some_and(|built| built == number))
@@ -194,9 +197,10 @@ impl Store {
         })
     }
 
-    /// Takes at most `rows` rows of generations away that are neither built nor switched. False: there were none.
-    pub async fn sweep_generations(&self, rows: usize) -> Result<bool, StoreError> {
-        let dead = self.core().read(|s| s.dead_rows(rows))?;
+    /// Takes at most `rows` rows of generations away that are neither switched nor built by one of `scans`. False: there were none.
+    pub async fn sweep_generations(&self, scans: &[TargetKey], rows: usize) -> Result<bool, StoreError> {
+        let known: Vec<Vec<u8>> = scans.iter().map(tables::target_prefix).collect();
+        let dead = self.core().read(|s| s.dead_rows(&known, rows))?;
         self.take_away(dead).await
     }
 

@@ -57,11 +57,11 @@ fn unknown_keys_name_the_nearest() {
 }
 
 #[test]
-fn what_this_version_cannot_do_is_said() {
+fn a_target_that_asks_nothing_needs_a_scan() {
     table(&[(
         "[[connection.target]]\nname = \"t\"\nitems = \"$[*]\"\nkey = \"$.id\"",
-        "5: connection[yard].target[t].get: is missing: the path to ask; targets fed by scans are not supported by this \
-         version",
+        "5: connection[yard].target[t].get: is missing: the path to ask; a target without one is fed by a \
+         [[connection.scan]], and this connection has none",
     )]);
 }
 

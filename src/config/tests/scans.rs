@@ -29,6 +29,16 @@ fn a_scan_may_be_as_long_as_a_thousand_targets_make_it() {
 }
 
 #[test]
+fn a_target_without_a_path_is_fed_by_a_scan() {
+    let fed = "[[connection.target]]\nname = \"s1\"\nfresh_for = \"5m\"\n";
+    let target = sound(&yard(&format!("{PROJECT}{fed}"))).connections.remove(0).targets.remove(0);
+    assert_eq!((target.name.as_str(), target.get, target.fresh_for), ("s1", None, Some(Span::from_secs(300))));
+    assert!(
+        wrong_below(fed).contains("a target without one is fed by a [[connection.scan]], and this connection has none")
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_scan_is_told() {
     let bare = "[[connection.scan]]\nname = \"p\"\nget = \"/t\"\nitems = \"$[*]\"\nkey = \"$.id\"\n";
     let fed = format!("{bare}feeds = \"$.s\"\n");
@@ -38,6 +48,7 @@ fn what_is_wrong_with_a_scan_is_told() {
             "5: connection[yard].scan[p].feeds: is missing: in each row the name of the target that it belongs to",
         ),
         (format!("{bare}feeds = \"s\""), "10: connection[yard].scan[p].feeds: `s` is not a JSONPath"),
+        (fed.replace("get = \"/t\"\n", ""), "5: connection[yard].scan[p].get: is missing: the path to ask"),
         (format!("{fed}fresh_for = \"1m\""), "11: connection[yard].scan[p].fresh_for: unknown key"),
         (format!("{fed}page = {{ style = \"link\", first_confirms_all = true }}"), "does nothing for a scan"),
         (format!("{fed}cost = 9"), "limit \"day\""),

@@ -41,11 +41,10 @@ impl Shelf {
     }
 
     fn page(&mut self, gathering: &mut Gathering, count: &mut Count, page: &[(&str, &str, &str)]) -> Taken {
-        let on_shelf = |(name, key, _): &(&str, &str, &str)| {
-            self.items.get(&(TargetName::from(*name), (*key).to_owned())).cloned()
-        };
+        let on_shelf =
+            |(name, key, _): &(&str, &str, &str)| self.items.get(&(Label::of(name).name, (*key).to_owned())).cloned();
         let shelf: Vec<Option<Item>> = page.iter().map(on_shelf).collect();
-        let rows = page.iter().map(|(name, key, word)| (Some((*name).to_owned()), row(key, word))).collect();
+        let rows = page.iter().map(|(name, key, word)| (Some(Label::of(name)), row(key, word))).collect();
         let taken = gathering.take(rows, &shelf, |_| Owner::Nobody, count);
         for keep in &taken.keep {
             match keep {
@@ -118,21 +117,34 @@ fn a_row_names_its_target_by_text_or_number() {
         (json!({"subsector": ["S1"]}), None),
         (json!({}), None),
     ] {
-        assert_eq!(feeds.of(&row).as_deref(), name, "{row}");
+        assert_eq!(feeds.of(&row).map(|label| label.said).as_deref(), name, "{row}");
     }
     assert!(Feeds::compile("subsector").unwrap_err().starts_with("feeds: "));
+}
+
+#[test]
+fn a_label_is_read_as_a_name_and_two_labels_of_one_name_are_not_mixed() {
+    for (said, name) in [("S1", "s1"), (" Sector 12/b ", "sector-12-b"), ("a_b-c", "a_b-c"), ("Größe", "gr--e")] {
+        assert_eq!(Label::of(said).name.as_str(), name);
+    }
+    let (mut gathering, mut count) = (Gathering::new(names(&["s-1"])), Count::default());
+    let page = ["S 1", "S-1", "S 1"].into_iter().zip(["1", "2", "3"]);
+    let page = page.map(|(said, key)| (Some(Label::of(said)), row(key, "open"))).collect();
+    let taken = gathering.take(page, &[], |_| Owner::Fed, &mut count);
+    assert_eq!((taken.keep.len(), count.rows, count.unmatched), (2, 3, 1), "the first word stands for the target");
+    assert_eq!(count.examples, [Unmatched { key: "2".into(), names: Some("S-1".into()) }]);
 }
 
 #[test]
 fn all_targets_have_their_rows_and_the_age_of_the_first_page() {
     let mut shelf = Shelf::default();
     let pages: [&[_]; 2] = [&[("S1", "1", "open"), ("S2", "2", "open")], &[("S1", "3", "done")]];
-    let (words, count) = shelf.scan(&["S1", "S2", "S3"], &pages, time(100, 120));
+    let (words, count) = shelf.scan(&["s1", "s2", "s3"], &pages, time(100, 120));
     assert_eq!(words, ["published"; 3]);
     assert_eq!((count.rows, count.unmatched), (3, 0));
-    assert_eq!(shelf.present("S1"), [("1".into(), "open".into()), ("3".into(), "done".into())]);
-    assert_eq!(shelf.present("S2").len(), 1);
-    for name in ["S1", "S2", "S3"] {
+    assert_eq!(shelf.present("s1"), [("1".into(), "open".into()), ("3".into(), "done".into())]);
+    assert_eq!(shelf.present("s2").len(), 1);
+    for name in ["s1", "s2", "s3"] {
         let state = &shelf.states[&name.into()];
         assert_eq!((state.as_of, state.generation), (Some(at(100)), 1), "{name}: nothing is an answer too");
     }
@@ -142,11 +154,11 @@ fn all_targets_have_their_rows_and_the_age_of_the_first_page() {
 fn what_says_the_same_is_not_kept_and_not_written() {
     let mut shelf = Shelf::default();
     let page: &[_] = &[("S1", "1", "open"), ("S1", "2", "open")];
-    shelf.scan(&["S1"], &[page], time(100, 100));
-    let (mut gathering, mut count) = (Gathering::new(names(&["S1"])), Count::default());
+    shelf.scan(&["s1"], &[page], time(100, 100));
+    let (mut gathering, mut count) = (Gathering::new(names(&["s1"])), Count::default());
     let taken = shelf.page(&mut gathering, &mut count, page);
     assert_eq!((taken.keep, taken.seen.len(), taken.again), (vec![], 2, 0));
-    let Judged::Publish(result) = shelf.judge(&gathering, &"S1".into(), time(200, 210)) else { panic!() };
+    let Judged::Publish(result) = shelf.judge(&gathering, &"s1".into(), time(200, 210)) else { panic!() };
     assert_eq!((result.put, result.history.len(), result.changed), (vec![], 0, false));
     assert_eq!((result.state.as_of, result.state.item_count, result.state.generation), (Some(at(200)), 2, 1));
 }
@@ -154,18 +166,18 @@ fn what_says_the_same_is_not_kept_and_not_written() {
 #[test]
 fn what_is_not_in_a_whole_reading_is_removed_and_what_moved_is_elsewhere() {
     let mut shelf = Shelf::default();
-    shelf.scan(&["S1", "S2"], &[&[("S1", "1", "open"), ("S1", "2", "open"), ("S2", "3", "open")]], time(100, 100));
-    shelf.scan(&["S1", "S2"], &[&[("S1", "1", "open"), ("S2", "2", "open"), ("S2", "3", "open")]], time(200, 200));
-    assert_eq!(shelf.present("S1").len(), 1);
-    assert_eq!(shelf.present("S2").len(), 2);
-    let gone = &shelf.items[&("S1".into(), "2".into())];
+    shelf.scan(&["s1", "s2"], &[&[("S1", "1", "open"), ("S1", "2", "open"), ("S2", "3", "open")]], time(100, 100));
+    shelf.scan(&["s1", "s2"], &[&[("S1", "1", "open"), ("S2", "2", "open"), ("S2", "3", "open")]], time(200, 200));
+    assert_eq!(shelf.present("s1").len(), 1);
+    assert_eq!(shelf.present("s2").len(), 2);
+    let gone = &shelf.items[&("s1".into(), "2".into())];
     assert_eq!(gone.removed.map(|r| (r.at, r.last_seen)), Some((at(200), at(100))));
 }
 
 #[test]
 fn the_newest_of_what_is_said_twice_stands() {
     let mut shelf = Shelf::default();
-    shelf.scan(&["S1", "S2"], &[&[("S1", "1", "open"), ("S2", "9", "open")]], time(100, 100));
+    shelf.scan(&["s1", "s2"], &[&[("S1", "1", "open"), ("S2", "9", "open")]], time(100, 100));
     // It moves while it is read, comes back, and is as it was in the end.
     let pages: [&[_]; 4] = [
         &[("S1", "1", "busy"), ("S2", "9", "open")],
@@ -173,44 +185,44 @@ fn the_newest_of_what_is_said_twice_stands() {
         &[("S1", "1", "done")],
         &[("S1", "1", "open")],
     ];
-    let (words, count) = shelf.scan(&["S1", "S2"], &pages, time(200, 230));
+    let (words, count) = shelf.scan(&["s1", "s2"], &pages, time(200, 230));
     assert_eq!((words, count.rows), (vec!["published"; 2], 2));
-    assert_eq!(shelf.present("S1"), [("1".into(), "open".into())]);
-    assert_eq!(shelf.present("S2"), [("9".into(), "open".into())]);
-    assert_eq!(shelf.states[&"S1".into()].generation, 1, "nothing was told");
+    assert_eq!(shelf.present("s1"), [("1".into(), "open".into())]);
+    assert_eq!(shelf.present("s2"), [("9".into(), "open".into())]);
+    assert_eq!(shelf.states[&"s1".into()].generation, 1, "nothing was told");
 }
 
 #[test]
 fn a_fresher_answer_of_its_own_stands_for_one_target_alone() {
     let mut shelf = Shelf::default();
-    shelf.scan(&["S1", "S2"], &[&[("S1", "1", "open"), ("S2", "2", "open")]], time(100, 100));
-    let (mut gathering, mut count) = (Gathering::new(names(&["S1", "S2"])), Count::default());
+    shelf.scan(&["s1", "s2"], &[&[("S1", "1", "open"), ("S2", "2", "open")]], time(100, 100));
+    let (mut gathering, mut count) = (Gathering::new(names(&["s1", "s2"])), Count::default());
     shelf.page(&mut gathering, &mut count, &[("S1", "1", "old"), ("S2", "2", "new")]);
     // Between two pages a trigger asks about S1.
-    let name = TargetName::from("S1");
+    let name = TargetName::from("s1");
     let own = reconcile::reconcile(&shelf.states[&name], &shelf.items(&name), vec![row("1", "newest")], at(205));
     shelf.put(&name, own);
     assert_eq!(shelf.publish(&gathering, time(200, 210)), ["fresher", "published"]);
-    assert_eq!(shelf.present("S1"), [("1".into(), "newest".into())]);
+    assert_eq!(shelf.present("s1"), [("1".into(), "newest".into())]);
     assert_eq!(shelf.states[&name].as_of, Some(at(205)), "as-of does not go back");
-    assert_eq!(shelf.present("S2"), [("2".into(), "new".into())]);
+    assert_eq!(shelf.present("s2"), [("2".into(), "new".into())]);
 }
 
 /// An answer that arrived before the first page and was written after it was compared: the comparison is not worth anything.
 #[test]
 fn a_shelf_that_is_not_the_one_that_was_compared_with_is_left_alone() {
     let mut shelf = Shelf::default();
-    shelf.scan(&["S1"], &[&[("S1", "1", "open"), ("S1", "2", "open")]], time(100, 100));
+    shelf.scan(&["s1"], &[&[("S1", "1", "open"), ("S1", "2", "open")]], time(100, 100));
     for late in [vec![row("1", "busy"), row("2", "open")], vec![row("1", "open")]] {
         let mut shelf = shelf.clone();
-        let (mut gathering, mut count) = (Gathering::new(names(&["S1"])), Count::default());
+        let (mut gathering, mut count) = (Gathering::new(names(&["s1"])), Count::default());
         shelf.page(&mut gathering, &mut count, &[("S1", "1", "open"), ("S1", "2", "open")]);
-        let name = TargetName::from("S1");
+        let name = TargetName::from("s1");
         let own = reconcile::reconcile(&shelf.states[&name], &shelf.items(&name), late, at(190));
         shelf.put(&name, own);
-        let before = shelf.present("S1");
+        let before = shelf.present("s1");
         assert_eq!(shelf.publish(&gathering, time(200, 210)), ["fresher"]);
-        assert_eq!(shelf.present("S1"), before);
+        assert_eq!(shelf.present("s1"), before);
     }
 }
 
@@ -218,22 +230,23 @@ fn a_shelf_that_is_not_the_one_that_was_compared_with_is_left_alone() {
 fn a_target_that_is_suddenly_empty_is_believed_the_second_time() {
     let mut shelf = Shelf::default();
     let both: &[_] = &[("S1", "1", "open"), ("S2", "2", "open")];
-    shelf.scan(&["S1", "S2"], &[both], time(100, 100));
+    shelf.scan(&["s1", "s2"], &[both], time(100, 100));
     let rest: &[_] = &[("S2", "2", "open")];
-    assert_eq!(shelf.scan(&["S1", "S2"], &[rest], time(200, 200)).0, ["doubted", "published"]);
-    assert_eq!(shelf.present("S1").len(), 1);
-    assert_eq!(shelf.states[&"S1".into()].as_of, Some(at(100)));
-    assert_eq!(shelf.scan(&["S1", "S2"], &[rest], time(300, 300)).0, ["published"; 2]);
-    assert_eq!(shelf.present("S1").len(), 0);
+    assert_eq!(shelf.scan(&["s1", "s2"], &[rest], time(200, 200)).0, ["doubted", "published"]);
+    assert_eq!(shelf.present("s1").len(), 1);
+    assert_eq!(shelf.states[&"s1".into()].as_of, Some(at(100)));
+    assert_eq!(shelf.scan(&["s1", "s2"], &[rest], time(300, 300)).0, ["published"; 2]);
+    assert_eq!(shelf.present("s1").len(), 0);
 }
 
 #[test]
 fn rows_of_nobody_are_counted_and_some_are_named() {
-    let (mut gathering, mut count) = (Gathering::new(names(&["S1"])), Count::default());
-    let whose = |name: &str| if name == "S2" { Owner::Unwatched } else { Owner::Nobody };
-    let mut page: Vec<Named> = (0..9).map(|n| (Some(format!("X{n}")), row(&format!("x{n}"), "open"))).collect();
+    let (mut gathering, mut count) = (Gathering::new(names(&["s1"])), Count::default());
+    let whose = |name: &TargetName| if name.as_str() == "s2" { Owner::Unwatched } else { Owner::Nobody };
+    let mut page: Vec<Named> =
+        (0..9).map(|n| (Some(Label::of(&format!("X{n}"))), row(&format!("x{n}"), "open"))).collect();
     page.push((None, row("none", "open")));
-    page.push((Some("S2".into()), row("2", "open")));
+    page.push((Some(Label::of("S2")), row("2", "open")));
     let taken = gathering.take(page.clone(), &[], whose, &mut count);
     assert_eq!(taken.keep, []);
     assert_eq!((count.rows, count.unmatched, count.unwatched, count.examples.len()), (11, 10, 1, 5));
@@ -245,7 +258,7 @@ fn rows_of_nobody_are_counted_and_some_are_named() {
 
 #[test]
 fn rows_that_all_belong_to_nobody_are_no_empty_targets() {
-    let (mut gathering, mut count) = (Gathering::new(names(&["S1"])), Count::default());
+    let (mut gathering, mut count) = (Gathering::new(names(&["s1"])), Count::default());
     assert!(!count.is_nobodys(), "an empty list is another matter");
     gathering.take(vec![(None, row("1", "open"))], &[], |_| Owner::Nobody, &mut count);
     assert!(count.is_nobodys());
@@ -258,7 +271,7 @@ fn pages() -> impl Strategy<Value = Vec<Vec<(usize, usize, usize)>>> {
     proptest::collection::vec(rows, 0..5)
 }
 
-const NAMES: [&str; 4] = ["S1", "S2", "S3", "stranger"];
+const NAMES: [&str; 4] = ["s1", "s2", "s3", "stranger"];
 const KEYS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const WORDS: [&str; 3] = ["open", "busy", "done"];
 

@@ -168,7 +168,7 @@ fn optional(key: &str, source: Option<&ValueSource>, errors: &mut Vec<String>) -
 
 /// Over the keys and fingerprints of a page's items, in their order: two pages that say the same have one digest, whatever moves
 /// by itself in them.
-pub fn digest(seen: &[Sighting]) -> [u8; 16] {
+pub fn digest<'a>(seen: impl IntoIterator<Item = &'a Sighting>) -> [u8; 16] {
     let mut hash = blake3::Hasher::new();
     for sighting in seen {
         hash.update(&(sighting.key.len() as u64).to_le_bytes());

@@ -182,12 +182,12 @@ async fn old_generations_go_some_rows_at_a_time_and_no_other() {
     .await;
     let left = |store: &Store| store.core().read(|s| s.scan_keys(&[], 99)).unwrap().len();
     assert_eq!(left(&store), 16);
-    assert!(store.sweep_generations(4).await.unwrap());
+    assert!(store.sweep_generations(&[scan()], 4).await.unwrap());
     assert_eq!(left(&store), 12, "four at a time");
-    while store.sweep_generations(4).await.unwrap() {}
+    while store.sweep_generations(&[scan()], 4).await.unwrap() {}
     assert_eq!(left(&store), 11, "the second alone");
     while store.settle_generation(9).await.unwrap() {}
-    while store.sweep_generations(4).await.unwrap() {}
+    while store.sweep_generations(&[scan()], 4).await.unwrap() {}
     assert_eq!(left(&store), 5, "the third is being built");
     assert_eq!(store.generation_names(&generation(3)).unwrap(), ["a".into(), "b".into()]);
     assert_eq!(store.generation_seen(&generation(3)).unwrap(), (vec![Seen { target: 1, key: 7, same: None }], 1));
@@ -196,6 +196,8 @@ async fn old_generations_go_some_rows_at_a_time_and_no_other() {
     write(&store, vec![row(3, GenerationRow::Gone("b".into(), "y".into()))]).await;
     assert_eq!(store.generation_rows(&generation(3), &"b".into()).unwrap().len(), 2);
     assert_eq!(store.generation_rows(&generation(3), &"a".into()).unwrap(), []);
+    while store.sweep_generations(&[], 4).await.unwrap() {}
+    assert_eq!(left(&store), 0, "of a scan that nobody knows any more nothing stays");
 }
 
 #[tokio::test]
