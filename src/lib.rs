@@ -65,6 +65,21 @@
 //! again for the next, from the end of the line. What the pages said waits in memory. With proof of the end it is committed at once and
 //! whole, as old as its first page; without, as what was seen, and nothing is removed.
 //!
+//! # A scan
+//!
+//! One reading can feed many targets ([`engine::scans`]). Its pages are polled as those of a target, by the same door. What a page says is
+//! written down with its charge, row by row where it is not what the shelf says already; so a restart goes on with the next page. Nobody
+//! sees it yet.
+//!
+//! 1. The last page has come. For each target that the reading was for from its beginning [`rules::feed`] says what it makes of it:
+//!    a fresher answer of its own stands, sudden emptiness is doubted, all else is reconciled as any answer is.
+//! 2. What is to be written waits beside the shelf, in transactions of bounded size, and then one small one *switches* it into force:
+//!    from that commit on every reader sees it, of all targets ([`store::Store::settle_generation`] has the rest of the story).
+//! 3. Afterwards it is moved to its place, again in bounded transactions. What somebody writes there meanwhile is newer and stays.
+//!
+//! A crash before the switch leaves the shelf as it was, one after it the work of moving. A reading without proof of its end is given up whole,
+//! and what it read is swept away a little at a time (T7).
+//!
 //! # A refresh
 //!
 //! Somebody presses the button, or a command was accepted and asks for a look afterwards.

@@ -4,7 +4,7 @@ use super::core::{Conn, Core};
 use super::present::Snapshot;
 use super::targets::Target;
 use super::view::*;
-use super::{items, present, spending, words};
+use super::{items, present, scans, spending, words};
 use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
@@ -104,6 +104,11 @@ impl Appliance {
 
     pub fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied> {
         Ok(present::connection(&self.core, self.conn(key)?)?)
+    }
+
+    /// Its scans, in the order of the file.
+    pub fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
+        Ok(scans::show::feeds(&self.core, self.conn(key)?)?)
     }
 
     /// Without items.

@@ -2,6 +2,7 @@
 //! nothing and writes nothing but what the store needs to count.
 
 use super::core::Conn;
+use super::scans::Scan;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
 use super::trigger::Triggers;
@@ -10,6 +11,7 @@ use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey};
 use crate::domain::limit::{Limit, merge};
+use crate::domain::scan::ScanSpec;
 use crate::domain::spec::{ConnectionSpec, TargetSpec};
 use crate::domain::time::Now;
 use crate::rules::classify::Classifier;
@@ -43,9 +45,8 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>, Vec<Str
             sharing.token_life.learn(vault.standing(credential, now.steady).lives);
         }
         let grace = conn.completion_grace();
-        for target in conn.targets.now().iter() {
-            target.look(grace, now);
-        }
+        conn.look(grace, now);
+        sharing.scan(&spec.key, conn.scans.iter().map(|scan| Arc::clone(&scan.question)).collect());
         sharing.follow(&spec.key, conn.targets.now(), &parts.store);
         conns.push(conn);
     }
@@ -63,10 +64,12 @@ fn connection(
 ) -> Result<Conn, String> {
     let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
     let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
+    let targets = targets(parts, spec, notes)?;
     Ok(Conn {
+        scans: scans(&parts.store, spec, &targets)?,
         credential: sharing.credential,
         classifier: classifier.reading(&spec.reading),
-        targets: targets(parts, spec, notes)?,
+        targets,
         triggers: Triggers::default(),
         installation: parts.opening.installation,
         quota: Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?,
@@ -122,6 +125,16 @@ fn targets(parts: &Parts, spec: &ConnectionSpec, notes: &mut Vec<String>) -> Res
     Ok(targets)
 }
 
+fn scans(store: &Store, spec: &ConnectionSpec, targets: &Targets) -> Result<Vec<Arc<Scan>>, String> {
+    let prices = prices(store, spec)?;
+    let scan = |scan: &ScanSpec| {
+        let known = known(store, spec, &scan.question, Origin::Configured, &prices)?;
+        let question = Target::compile((&spec.key, &spec.time_zone), scan.question.clone(), known, targets)?;
+        Ok(Arc::new(Scan::new(question, scan, store)?))
+    };
+    spec.scans.iter().map(scan).collect()
+}
+
 /// What the file knows of a target, and what the newest charges say of its price.
 fn known(
     store: &Store,
@@ -141,7 +154,8 @@ fn known(
 
 /// The newest charges, where a target of the connection learns from the provider what a request costs.
 fn prices(store: &Store, spec: &ConnectionSpec) -> Result<Vec<Charge>, String> {
-    match spec.targets.iter().any(|t| t.send.cost_from.is_some()) {
+    let questions = spec.targets.iter().chain(spec.scans.iter().map(|scan| &scan.question));
+    match questions.into_iter().any(|t| t.send.cost_from.is_some()) {
         true => store.charges(&spec.key, None, PRICES).map_err(|e| e.to_string()),
         false => Ok(Vec::new()),
     }

@@ -2,6 +2,7 @@
 
 use super::polling::Polling;
 use super::put::Putting;
+use super::scans::Scan;
 use super::sharing::Sharing;
 use super::targets::{Target, Targets};
 use super::trigger::Triggers;
@@ -56,6 +57,8 @@ pub struct Core {
     events: broadcast::Sender<Event>,
     counters: Mutex<BTreeMap<(ConnectionKey, Caller, Outcome), u64>>,
     tasks: Mutex<JoinSet<()>>,
+    /// Rung when a scan has published what has to be moved to its place.
+    pub moving: Notify,
     /// Steady ms of the last sign of life of the poller's watch.
     heartbeat: AtomicU64,
     last_mark: AtomicU64,
@@ -69,6 +72,8 @@ pub struct Conn {
     pub targets: Targets,
     /// Those that became active and are to be asked at once.
     pub triggers: Triggers,
+    /// Readings that feed many targets each, in the order of the file.
+    pub scans: Vec<Arc<Scan>>,
     /// Everything that is polled with the same credential, and all limits declared for it.
     pub sharing: Arc<Sharing>,
     /// Key of everything that is spread by name (A41).
@@ -119,6 +124,7 @@ impl Core {
             events: broadcast::channel(EVENT_BUFFER).0,
             counters: Mutex::default(),
             tasks: Mutex::default(),
+            moving: Notify::new(),
             heartbeat: AtomicU64::new(now.steady.0),
             last_mark: AtomicU64::new(now.steady.0),
         }
@@ -236,7 +242,7 @@ impl Conn {
 
     /// Whether a poll would ask about anything.
     pub fn has_polls(&self) -> bool {
-        self.targets.now().iter().any(|target| target.is_polled())
+        !self.scans.is_empty() || self.targets.now().iter().any(|target| target.is_polled())
     }
 
     /// What an operator set is in force from now on, for the plans of everybody who spends with it too.
@@ -290,7 +296,8 @@ impl Conn {
         let until = |h: &Hold| if h.ramp.is_none() { self.wakes(h) } else { now.steady };
         let of = |endpoint: &Endpoint| holds.iter().filter(|h| h.scope.covers(endpoint)).map(until).max();
         let targets = self.targets.now();
-        let polled = targets.iter().filter(|t| t.is_polled()).filter_map(|t| t.endpoint.as_ref());
+        let questions = targets.iter().chain(self.scans.iter().map(|scan| &scan.question));
+        let polled = questions.filter(|t| t.is_polled()).filter_map(|t| t.endpoint.as_ref());
         let freed = polled.map(|endpoint| of(endpoint).unwrap_or_default());
         freed.min().filter(|at| *at > now.steady)
     }

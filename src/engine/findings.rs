@@ -355,7 +355,7 @@ pub fn orphans(core: &Core, now: &Now) -> Result<Vec<FindingChange>, StoreError>
     let open = core.store.findings(&Wanted { which: Which::Open, ..Wanted::default() }, None, MOST_OPEN)?;
     let is_orphan = |f: &Finding| match (core.connections.get(&f.about.connection), &f.about.target) {
         (None, _) => true,
-        (Some(conn), Some(target)) => conn.target(target).is_none(),
+        (Some(conn), Some(target)) => conn.target(target).is_none() && conn.scan(target).is_none(),
         (Some(_), None) => false,
     };
     let settled = |f: Finding| {

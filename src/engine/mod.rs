@@ -5,6 +5,7 @@
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
+//! * [`scans`] readings that feed many targets
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
@@ -29,6 +30,7 @@ pub mod probe;
 pub mod put;
 pub mod restored;
 pub mod retention;
+pub mod scans;
 pub mod sharing;
 pub mod spending;
 pub mod targets;
@@ -101,6 +103,7 @@ impl Running {
         }
         core.spawn(controls::watch(core.clone()));
         core.spawn(retention::run(core.clone()));
+        core.spawn(scans::move_on(core.clone()));
         core.spawn(watch(core.clone()));
         core.begun.cancel();
         Ok(())

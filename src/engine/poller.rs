@@ -1,13 +1,14 @@
 //! The poller: one loop a connection. Waits for what is due, polls one round, and never runs faster for any reason (law 8).
 
 use super::core::{Conn, Core};
-use super::fetch::{By, Done, Round, Stopped, Wish, fetch};
+use super::fetch::{By, Done, Round, Stopped, Wish, fetch, scanning};
 use super::phases;
+use super::scans::Scan;
 use super::targets::Target;
 use super::turns::{COURTESIES, Ear, Turn};
 use super::words::{self, Telling};
 use crate::domain::connection::{Breaker, ConnectionState, HoldScope};
-use crate::domain::ids::{Caller, TargetName};
+use crate::domain::ids::Caller;
 use crate::domain::outcome::Outcome;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::breaker;
@@ -65,8 +66,7 @@ async fn next_step(core: &Core, conn: &Conn) -> Step {
     let now = core.clock.now();
     let held = conn.held_until(&core.store.holds(conn.credential), &now);
     let grace = conn.completion_grace();
-    let mut polled = false;
-    conn.targets.now().iter().for_each(|target| polled |= target.look(grace, &now));
+    let polled = conn.look(grace, &now);
     decide(core.may_ask(conn, &state, Caller::Poller) && polled && conn.has_polls(), &state, held, &now)
 }
 
@@ -84,7 +84,44 @@ fn decide(enabled: bool, state: &ConnectionState, hold: Option<Steady>, now: &No
     if until > now.steady { Step::SleepUntil(until) } else { Step::Poll { due } }
 }
 
-/// One round over the targets that are polled: who waits longest comes first, so that a refusal passes the turn on; of equals the first of the file. Once a hold is over the first request is a probe, to the target
+/// What a round asks about.
+enum Asked {
+    Target(Arc<Target>),
+    Scan(Arc<Scan>),
+}
+
+impl Asked {
+    fn question(&self) -> &Arc<Target> {
+        match self {
+            Asked::Target(target) => target,
+            Asked::Scan(scan) => &scan.question,
+        }
+    }
+
+    /// As it is now: a round may be long, and what was taken away meanwhile, or fed by a scan of this round, is not asked about.
+    fn now(&self, conn: &Conn) -> Option<Asked> {
+        match self {
+            Asked::Target(target) => conn.target(&target.key.target).filter(|t| t.is_polled()).map(Asked::Target),
+            Asked::Scan(scan) => Some(Asked::Scan(Arc::clone(scan))),
+        }
+    }
+
+    async fn fetch(
+        &self,
+        core: &Core,
+        conn: &Conn,
+        by: By<'_>,
+        begun: &mut Round,
+        wish: Wish,
+    ) -> Result<Done, Stopped> {
+        match self {
+            Asked::Target(target) => fetch(core, conn, target, by, Some(begun), wish).await,
+            Asked::Scan(scan) => scanning::fetch(core, conn, scan, by, Some(begun), wish).await,
+        }
+    }
+}
+
+/// One round over the scans, and the targets that are polled: who waits longest comes first, so that a refusal passes the turn on; of equals the first of the file. Once a hold is over the first request is a probe, to the target
 /// that costs least; if a ramp begins with it, the others wait for the next round. The first request of any round goes alone: where it is
 /// refused, no other is. The others go side by side where the provider's limits leave the poller room for that.
 async fn round(core: &Core, conn: &Conn, mut begun: Round) {
@@ -98,11 +135,11 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     };
     let probe = probe(core, conn, &waiting);
     let rest = (0..waiting.len()).filter(|at| Some(*at) != probe);
-    let mut names = probe.into_iter().chain(rest).filter_map(|at| waiting.get(at)).map(|target| &target.key.target);
+    let mut asked = probe.into_iter().chain(rest).filter_map(|at| waiting.get(at));
     let rejections = AtomicU32::new(0);
     while begun.began.is_none() {
-        let Some(name) = names.next() else { return rest_for(core, conn, IDLE_PAUSE).await };
-        match visit(core, conn, name, &mut begun, &rejections).await {
+        let Some(next) = asked.next() else { return rest_for(core, conn, IDLE_PAUSE).await };
+        match visit(core, conn, next, &mut begun, &rejections).await {
             Polled::Asked | Polled::Held => {}
             Polled::Over => return,
             Polled::Trouble(why) => return pause(core, &why).await,
@@ -115,8 +152,8 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
     let mut ended = None;
     loop {
         while ended.is_none() && others.len() < conn.side_by_side(core.polling.workers()) {
-            let Some(name) = names.next() else { break };
-            others.push(accompany(core, conn, name, begun, &rejections));
+            let Some(next) = asked.next() else { break };
+            others.push(accompany(core, conn, next, begun, &rejections));
         }
         match others.next().await {
             Some(Polled::Asked | Polled::Held) => {}
@@ -135,41 +172,48 @@ async fn is_given_up(conn: &Conn, rejections: &AtomicU32) -> bool {
 }
 
 /// A visit beside others of the same round, which has begun.
-async fn accompany(core: &Core, conn: &Conn, name: &TargetName, begun: Round, rejections: &AtomicU32) -> Polled {
+async fn accompany(core: &Core, conn: &Conn, asked: &Asked, begun: Round, rejections: &AtomicU32) -> Polled {
     if is_given_up(conn, rejections).await {
         return Polled::Over;
     }
     let mut begun = begun;
-    visit(core, conn, name, &mut begun, rejections).await
+    visit(core, conn, asked, &mut begun, rejections).await
 }
 
-/// As it is now: a round may be long, and what was taken away meanwhile is not asked about.
-async fn visit(core: &Core, conn: &Conn, name: &TargetName, begun: &mut Round, rejections: &AtomicU32) -> Polled {
-    match conn.target(name).filter(|target| target.is_polled()) {
-        Some(target) => poll(core, conn, &target, begun, rejections).await,
+/// As it is now.
+async fn visit(core: &Core, conn: &Conn, asked: &Asked, begun: &mut Round, rejections: &AtomicU32) -> Polled {
+    match asked.now(conn) {
+        Some(asked) => poll(core, conn, &asked, begun, rejections).await,
         None => Polled::Held,
     }
 }
 
-/// The targets that are polled by their last attempts, the longest ago first.
-fn waiting(core: &Core, conn: &Conn) -> Result<Vec<Arc<Target>>, StoreError> {
-    let targets = conn.targets.now();
-    let attempted = |t: &Arc<Target>| {
-        let attempted = core.store.target(&t.key)?.and_then(|s| s.attempted_at).map(|at| at.steady);
-        Ok((attempted, Arc::clone(t)))
+/// The scans that are due and the targets that are polled, by their last attempts, the longest ago first; of equals the scans, which may
+/// spare some targets their requests.
+fn waiting(core: &Core, conn: &Conn) -> Result<Vec<Asked>, StoreError> {
+    let now = core.clock.now();
+    let mut asked = Vec::new();
+    for scan in &conn.scans {
+        if scan.is_due(core.store.scan(scan.key())?.as_ref(), &now) {
+            asked.push(Asked::Scan(Arc::clone(scan)));
+        }
+    }
+    asked.extend(conn.targets.now().iter().filter(|target| target.is_polled()).cloned().map(Asked::Target));
+    let attempted = |asked: Asked| {
+        let attempted = core.store.target(&asked.question().key)?.and_then(|s| s.attempted_at).map(|at| at.steady);
+        Ok((attempted, asked))
     };
-    let polled = targets.iter().filter(|target| target.is_polled());
-    let mut waiting = polled.map(attempted).collect::<Result<Vec<_>, StoreError>>()?;
+    let mut waiting = asked.into_iter().map(attempted).collect::<Result<Vec<_>, StoreError>>()?;
     waiting.sort_by_key(|(attempted, _)| *attempted);
-    Ok(waiting.into_iter().map(|(_, target)| target).collect())
+    Ok(waiting.into_iter().map(|(_, asked)| asked).collect())
 }
 
 /// The target that finds out whether the credential's hold is over; `None` where there is nothing to find out.
-fn probe(core: &Core, conn: &Conn, waiting: &[Arc<Target>]) -> Option<usize> {
+fn probe(core: &Core, conn: &Conn, waiting: &[Asked]) -> Option<usize> {
     let now = core.clock.now();
     let holds = core.store.holds(conn.credential);
     let hold = holds.iter().find(|h| h.scope == HoldScope::Credential && h.is_unproven(now.steady))?;
-    let costs: Vec<u32> = waiting.iter().map(|t| t.cost()).collect();
+    let costs: Vec<u32> = waiting.iter().map(|asked| asked.question().cost()).collect();
     let order: Vec<usize> = (0..costs.len()).collect();
     back::probe(&costs, &order, hold)
 }
@@ -191,10 +235,10 @@ enum Polled {
 }
 
 /// Asks about one target: once, or page by page. Each page takes a place in line of its own: a long list does not hold up others.
-async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round, rejections: &AtomicU32) -> Polled {
+async fn poll(core: &Core, conn: &Conn, asked: &Asked, begun: &mut Round, rejections: &AtomicU32) -> Polled {
     let mut wish = None;
     loop {
-        let polled = poll_once(core, conn, target, begun, wish).await;
+        let polled = poll_once(core, conn, asked, begun, wish).await;
         let refused = |outcome| matches!(outcome, Outcome::Limited | Outcome::Overloaded | Outcome::Unpaid);
         if polled.as_ref().is_ok_and(|done| done.asked && refused(done.outcome)) {
             rejections.fetch_add(1, Ordering::Relaxed);
@@ -214,10 +258,11 @@ async fn poll(core: &Core, conn: &Conn, target: &Target, begun: &mut Round, reje
 async fn poll_once(
     core: &Core,
     conn: &Conn,
-    target: &Target,
+    asked: &Asked,
     begun: &mut Round,
     wish: Option<Wish>,
 ) -> Result<Done, Polled> {
+    let target = asked.question();
     let Some(turns) = core.turns(conn.credential) else { return Err(Polled::Over) };
     let Some(endpoint) = target.endpoint.clone() else { return Err(Polled::Held) };
     let turn = turns.enter(conn.ask(Caller::Poller, endpoint, target.cost()));
@@ -228,8 +273,8 @@ async fn poll_once(
         ear.listen();
         let at = match let_others_go(core, conn, &turn, &mut ear).await {
             false => return Err(Polled::Over),
-            true if !is_current(conn, target) => return Err(Polled::Held),
-            true => match at_a_desk(core, conn, target, &turn, &mut *begun, wish).await {
+            true if !is_current(conn, asked) => return Err(Polled::Held),
+            true => match at_a_desk(core, conn, asked, &turn, &mut *begun, wish).await {
                 Ok(done) => return Ok(done),
                 Err(Stopped::Refused(Refusal::NotUntil { at, limit })) if at != Steady::MAX => {
                     conn.after_refusal(&limit, at)
@@ -258,17 +303,18 @@ async fn poll_once(
 async fn at_a_desk(
     core: &Core,
     conn: &Conn,
-    target: &Target,
+    asked: &Asked,
     turn: &Turn<'_>,
     begun: &mut Round,
     wish: Wish,
 ) -> Result<Done, Stopped> {
     let _desk = core.polling.desk().await;
-    fetch(core, conn, target, By { caller: Caller::Poller, turn: Some(turn) }, Some(begun), wish).await
+    asked.fetch(core, conn, By { caller: Caller::Poller, turn: Some(turn) }, begun, wish).await
 }
 
 /// Whether the target is still the one of its name, and polled.
-fn is_current(conn: &Conn, target: &Target) -> bool {
+fn is_current(conn: &Conn, asked: &Asked) -> bool {
+    let Asked::Target(target) = asked else { return true };
     let of_its_name = conn.target(&target.key.target);
     of_its_name.is_some_and(|current| current.revision == target.revision && current.is_polled())
 }

@@ -6,6 +6,7 @@ use super::findings::MOST_OPEN;
 use super::holding;
 use super::items;
 use super::plans;
+use super::scans::show;
 use super::targets::{Origin, Target};
 use super::view::*;
 use super::voices::{self, Voice};
@@ -15,7 +16,6 @@ use crate::domain::event::Event;
 use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
-use crate::domain::page::Scan;
 use crate::domain::spec::Retry;
 use crate::domain::state::State;
 use crate::domain::target::{Phase, TargetState};
@@ -41,6 +41,8 @@ pub struct Snapshot {
     store: Option<String>,
     /// Polling is off for the whole process; who switched it off and when, if that was an operator.
     all_off: Option<Option<(String, Wall)>>,
+    /// How the scans stand.
+    feeds: Vec<TargetState>,
 }
 
 impl Snapshot {
@@ -49,6 +51,7 @@ impl Snapshot {
         let state = core.store.connection(&conn.spec.key)?.unwrap_or_default();
         let targets = conn.targets.now();
         let mut endpoints: Vec<Endpoint> = targets.iter().filter_map(|t| t.endpoint.clone()).collect();
+        endpoints.extend(conn.scans.iter().filter_map(|scan| scan.question.endpoint.clone()));
         endpoints.extend(conn.spec.commands.iter().map(|c| c.endpoint()));
         endpoints.sort_unstable();
         endpoints.dedup();
@@ -61,6 +64,7 @@ impl Snapshot {
             exhausted_until: exhausted_until(core, conn, &state, planned, &now),
             all_off: core.polling.off(&core.store)?,
             store: core.store.health().err().map(|e| e.to_string()),
+            feeds: show::asked(core, conn)?,
             state,
             planned,
             now,
@@ -113,7 +117,8 @@ impl Snapshot {
 /// The budget is exhausted for the poller if it must skip a whole poll for it.
 fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: Span, now: &Now) -> Option<Steady> {
     let targets = conn.targets.now();
-    let (target, endpoint) = targets.iter().filter(|t| t.is_polled()).find_map(|t| Some((t, t.endpoint.clone()?)))?;
+    let mut polled = conn.scans.iter().map(|scan| &scan.question).chain(targets.iter()).filter(|t| t.is_polled());
+    let (target, endpoint) = polled.find_map(|t| Some((t, t.endpoint.clone()?)))?;
     let due = now.steady.max(state.next_poll_at.map(|at| at.steady).unwrap_or_default());
     let ask = conn.ask(Caller::Poller, endpoint, target.cost());
     match core.store.would_admit(conn.credential, now, &ask) {
@@ -129,7 +134,8 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     let targets = conn.targets.now();
     for target in targets.iter() {
         if matches!(target.life().phase, Phase::Active | Phase::Pending) {
-            let state = core.store.target(&target.key)?.unwrap_or_default();
+            let state =
+                show::through(conn, target, core.store.target(&target.key)?.unwrap_or_default(), &snapshot.feeds);
             let facts = snapshot.facts(conn, Some((target, &state)));
             ages.push(facts.counted_age().map(Span::as_secs));
             voices.push(Voice::of(&target.key.target, &facts, state.trouble));
@@ -240,7 +246,7 @@ pub fn target(
     target: &Target,
     items: &[Item],
 ) -> Result<TargetView, StoreError> {
-    let state = core.store.target(&target.key)?.unwrap_or_default();
+    let state = show::through(conn, target, core.store.target(&target.key)?.unwrap_or_default(), &s.feeds);
     let facts = s.facts(conn, Some((target, &state)));
     let word = freshness::state(&facts);
     let age = facts.counted_age();
@@ -283,24 +289,14 @@ pub fn target(
         attempted_at: state.attempted_at.map(|a| s.at(a)),
         item_count: state.item_count,
         generation: state.generation,
-        scan: target.pager.as_ref().and(state.scan.as_ref()).map(|scan| scan_view(s, scan)),
-        refresh: RefreshCost { requests: u64::from(target.pages.get()), units_each: u64::from(target.cost()) },
+        scan: target.pager.as_ref().and(state.scan.as_ref()).map(show::pages),
+        fed_by: show::fed(conn, target, &s.feeds),
+        refresh: show::refresh(conn, target),
         etag: etag(&state, &shown, word),
         items: shown,
         reason,
         is_undated,
     })
-}
-
-fn scan_view(s: &Snapshot, scan: &Scan) -> ScanView {
-    ScanView {
-        pages: scan.pages,
-        of: scan.of,
-        complete: scan.incomplete.is_none(),
-        reason: scan.incomplete.clone(),
-        at: s.at(scan.at),
-        usual_pages: scan.usual_pages,
-    }
 }
 
 /// Law 5: since when, why, and what the provider said.

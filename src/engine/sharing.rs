@@ -23,13 +23,29 @@ pub struct Sharing {
     commanded: BTreeSet<Endpoint>,
     /// The same with the amounts that the provider keeps to.
     in_force: RwLock<Arc<Vec<Limit>>>,
-    members: RwLock<BTreeMap<ConnectionKey, Arc<TargetSet>>>,
+    members: RwLock<BTreeMap<ConnectionKey, Member>>,
     /// How often each wishes to be polled, zero: as often as the limits let it; `None`: not at all.
     wishes: RwLock<BTreeMap<ConnectionKey, Option<Span>>>,
     pub token_life: TokenLife,
     /// What the store was told last.
     told: Mutex<Option<Reach>>,
     figures: Mutex<Option<Arc<Figures>>>,
+}
+
+/// What a connection may ask: its targets as they are now, and its scans.
+#[derive(Default)]
+struct Member {
+    targets: Arc<TargetSet>,
+    scans: Vec<Arc<Target>>,
+}
+
+impl Member {
+    fn all(&self) -> impl Iterator<Item = &Arc<Target>> {
+        self.targets.iter().chain(&self.scans)
+    }
+    fn polled(&self) -> impl Iterator<Item = &Arc<Target>> {
+        self.all().filter(|target| target.is_polled())
+    }
 }
 
 /// What follows from the members, until one of them is another.
@@ -62,10 +78,17 @@ impl Sharing {
         self.wishes.write().unwrap_or_else(PoisonError::into_inner).insert(connection.clone(), every);
     }
 
+    /// A connection has these scans. Said before it is followed.
+    pub fn scan(&self, connection: &ConnectionKey, questions: Vec<Arc<Target>>) {
+        self.members.write().unwrap_or_else(PoisonError::into_inner).entry(connection.clone()).or_default().scans =
+            questions;
+    }
+
     /// A connection polls these from now on. Where the callers come is told to the store before anything is asked.
     pub fn follow(&self, connection: &ConnectionKey, targets: Arc<TargetSet>, store: &Store) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        self.members.write().unwrap_or_else(PoisonError::into_inner).insert(connection.clone(), targets);
+        self.members.write().unwrap_or_else(PoisonError::into_inner).entry(connection.clone()).or_default().targets =
+            targets;
         let reach = self.reach();
         if told.as_ref() != Some(&reach) {
             store.set_reach(self.credential, &reach);
@@ -78,7 +101,7 @@ impl Sharing {
     fn reach(&self) -> Reach {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         let looked_at: BTreeSet<Endpoint> =
-            members.values().flat_map(|set| set.iter()).filter_map(|target| target.endpoint.clone()).collect();
+            members.values().flat_map(Member::all).filter_map(|target| target.endpoint.clone()).collect();
         let by_target = [Caller::Poller, Caller::Trigger, Caller::Refresh].map(|caller| (caller, looked_at.clone()));
         by_target.into_iter().chain([(Caller::Command, self.commanded.clone())]).collect()
     }
@@ -129,7 +152,7 @@ impl Sharing {
     fn figures(&self) -> Arc<Figures> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         let mixed = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
-        let polled = members.values().flat_map(|set| set.iter()).filter(|target| target.is_polled());
+        let polled = members.values().flat_map(Member::polled);
         let of = polled.fold(self.token_life.get().0, |hash, target| {
             mixed(hash, target.revision << 40 ^ u64::from(target.pages.get()) << 20 ^ u64::from(target.cost()))
         });
@@ -145,19 +168,16 @@ impl Sharing {
     }
 }
 
-fn reckoned(of: u64, members: &BTreeMap<ConnectionKey, Arc<TargetSet>>) -> Figures {
-    let polled =
-        |set: &'_ Arc<TargetSet>| -> Vec<Arc<Target>> { set.iter().filter(|t| t.is_polled()).cloned().collect() };
-    let asked = |set: &Arc<TargetSet>| {
-        let targets = polled(set);
-        let demands = together(targets.iter().filter_map(|t| Demand::of(&t.spec, t.pages.get(), t.cost())));
-        Arc::new(Asked { demands, targets: targets.len() as u64 })
+fn reckoned(of: u64, members: &BTreeMap<ConnectionKey, Member>) -> Figures {
+    let asked = |member: &Member| {
+        let demands = together(member.polled().filter_map(|t| Demand::of(&t.spec, t.pages.get(), t.cost())));
+        Arc::new(Asked { demands, targets: member.polled().count() as u64 })
     };
     let mut in_use: Vec<Endpoint> =
-        members.values().flat_map(polled).filter_map(|target| target.endpoint.clone()).collect();
+        members.values().flat_map(Member::polled).filter_map(|target| target.endpoint.clone()).collect();
     in_use.sort_unstable();
     in_use.dedup();
-    let asked = members.iter().map(|(key, set)| (key.clone(), asked(set))).collect();
+    let asked = members.iter().map(|(key, member)| (key.clone(), asked(member))).collect();
     Figures { of, asked, in_use: Arc::new(in_use), plans: Mutex::default() }
 }
 

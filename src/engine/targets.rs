@@ -40,6 +40,7 @@ pub struct Target {
     /// What is durable of its life.
     life: RwLock<Life>,
     watched: AtomicBool,
+    fed: AtomicBool,
 }
 
 /// Who wants it.
@@ -82,6 +83,7 @@ impl Target {
             revision: targets.revisions.fetch_add(1, Ordering::Relaxed),
             pages: Pages::known(known.scan.as_ref()),
             watched: AtomicBool::new(false),
+            fed: AtomicBool::new(false),
             life: RwLock::new(known.life),
             key,
             spec,
@@ -119,9 +121,13 @@ impl Target {
     pub fn is_watched(&self) -> bool {
         self.watched.load(Ordering::Relaxed)
     }
+    /// Whether a scan brings it its rows. It may have a request of its own all the same, for who asks about it alone.
+    pub fn feed(&self, by_a_scan: bool) {
+        self.fed.store(by_a_scan, Ordering::Relaxed);
+    }
     /// Whether it costs anything to poll it.
     pub fn is_polled(&self) -> bool {
-        self.endpoint.is_some() && self.is_watched()
+        self.endpoint.is_some() && self.is_watched() && !self.fed.load(Ordering::Relaxed)
     }
 }
 

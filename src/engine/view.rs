@@ -4,6 +4,7 @@
 
 mod controls;
 mod planned;
+mod scans;
 mod spend;
 mod times;
 mod webhooks;
@@ -14,6 +15,7 @@ use crate::domain::item::FieldValue;
 use crate::domain::state::State;
 pub use controls::*;
 pub use planned::*;
+pub use scans::{BuildingView, FedView, FeedView, RunView, ScanView, UnmatchedView};
 use serde::{Serialize, Serializer};
 pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
 use std::collections::BTreeMap;
@@ -178,6 +180,8 @@ pub struct TargetView {
     pub generation: u64,
     /// How the last reading of its pages went; null where the list comes in one answer, or was never read.
     pub scan: Option<ScanView>,
+    /// The scan that brings it its items; null where it is asked by itself.
+    pub fed_by: Option<FedView>,
     /// Requests that a refresh is expected to take, and the units of the limits that each costs.
     pub refresh: RefreshCost,
     /// Empty in lists of targets.
@@ -191,22 +195,6 @@ pub struct TargetView {
     /// The provider should date its readings and does not, or not credibly.
     #[serde(skip)]
     pub is_undated: bool,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct ScanView {
-    /// Good pages that were read.
-    pub pages: u32,
-    /// Pages of which the provider spoke.
-    pub of: Option<u64>,
-    /// Whether the end was proven. Of an incomplete reading the seen items are on the shelf, nothing was removed, and as-of stays.
-    pub complete: bool,
-    /// Why it is not complete.
-    pub reason: Option<String>,
-    /// When its last page arrived.
-    pub at: When,
-    /// Pages of the last complete reading: what the plan counts with. 0 before the first.
-    pub usual_pages: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

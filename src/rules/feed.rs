@@ -9,7 +9,7 @@ use crate::domain::ids::TargetName;
 use crate::domain::item::{Item, Sighting};
 use crate::domain::scan::{Count, Seen, Unmatched};
 use crate::domain::target::TargetState;
-use crate::domain::time::Stamp;
+use crate::domain::time::{Span, Stamp};
 use crate::rules::extract::path::Path;
 use crate::rules::extract::text_of;
 use crate::rules::reconcile::{self, Reconciled, reconcile_fed};
@@ -224,9 +224,9 @@ impl Gathering {
             return Judged::Fresher;
         }
         if same.is_empty()
-            && let Some(reason) = reconcile::doubt(state, &kept)
+            && let Some(since) = reconcile::doubted(state, &kept, time.empty_since, time.ended_at, time.interval)
         {
-            return Judged::Doubted(reason);
+            return Judged::Doubted(since);
         }
         Judged::Publish(Box::new(reconcile_fed(state, old, kept, &same, time.ended_at, time.as_of)))
     }
@@ -239,6 +239,10 @@ pub struct Time {
     pub as_of: Stamp,
     /// Arrival of its last.
     pub ended_at: Stamp,
+    /// How far apart readings are.
+    pub interval: Span,
+    /// Since when the target is said to be empty, where it is.
+    pub empty_since: Option<Stamp>,
 }
 
 /// What becomes of one target.
@@ -247,8 +251,8 @@ pub enum Judged {
     Publish(Box<Reconciled>),
     /// An answer of its own arrived after the reading began, and stands.
     Fresher,
-    /// It had items and has none: believed the second time (law 4).
-    Doubted(&'static str),
+    /// It had items and has none: believed if it is still so a while later (law 4). Since when.
+    Doubted(Stamp),
 }
 
 impl Count {

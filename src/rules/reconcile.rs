@@ -131,12 +131,6 @@ pub fn doubted(
     (is_sudden(state, seen) && !(in_a_row(state) && is_old)).then_some(since)
 }
 
-/// The same of readings that come an interval apart by themselves: the second in a row is believed. Returns the reason for the target's
-/// trouble.
-pub fn doubt(state: &TargetState, seen: &[Sighting]) -> Option<&'static str> {
-    (is_sudden(state, seen) && !in_a_row(state)).then_some(SUDDENLY_EMPTY)
-}
-
 fn in_a_row(state: &TargetState) -> bool {
     state.trouble.as_ref().is_some_and(|t| t.reason == SUDDENLY_EMPTY)
 }

@@ -35,6 +35,7 @@ pub trait Shelf: Send + Sync + 'static {
     fn plans(&self) -> Result<Vec<PlanView>, Denied>;
     fn what_if(&self, key: &ConnectionKey, asked: &WhatIf) -> Result<WhatIfView, Denied>;
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied>;
+    fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied>;
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied>;
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied>;
@@ -106,6 +107,9 @@ impl Shelf for Appliance {
     }
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         Appliance::targets(self, key)
+    }
+    fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
+        Appliance::scans(self, key)
     }
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
         Appliance::items(self, key, few)

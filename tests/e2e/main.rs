@@ -30,6 +30,7 @@ mod recipes;
 mod refresh;
 mod refusals;
 mod restart;
+mod scans;
 mod spend;
 mod support;
 mod targets;

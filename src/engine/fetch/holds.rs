@@ -40,8 +40,8 @@ const LOOKED_THROUGH: usize = 500;
 fn row(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdict) -> u32 {
     let charges = core.store.charges(&conn.spec.key, None, LOOKED_THROUGH).unwrap_or_default();
     let Some(own) = charges.iter().find(|c| c.id == exchanged.charge) else { return 0 };
-    let target = own.target.as_ref().and_then(|name| conn.target(name));
-    let trouble = target.and_then(|t| core.store.target(&t.key).ok()??.trouble);
+    let known = |name| conn.target(name).map(|t| t.key.clone()).or_else(|| conn.scan(name).map(|s| s.key().clone()));
+    let trouble = own.target.as_ref().and_then(known).and_then(|key| core.store.target(&key).ok()??.trouble);
     // A target without a trouble was answered in full the last time.
     if own.target.is_some() && trouble.is_none() {
         return 0;

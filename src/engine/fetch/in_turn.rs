@@ -1,6 +1,6 @@
 //! Fetching for somebody who waits for the answer: in the line of those who wait for the same budget, and for no longer than people wait.
 
-use super::{By, Done, Stopped, Wish, fetch, patience};
+use super::{By, Done, Stopped, Wish, asked_for, fetch_either, patience};
 use crate::domain::ids::Caller;
 use crate::domain::time::{Span, Stamp, Steady};
 use crate::engine::core::{Conn, Core};
@@ -35,11 +35,12 @@ pub async fn fetch_all(
 
 /// One request for somebody who waits for its answer: behind those who come first, and again where what refused it is over in a moment.
 async fn in_turn(core: &Core, conn: &Conn, target: &Target, caller: Caller, wish: Wish) -> Result<Done, Stopped> {
-    let place = core.turns(conn.credential).zip(target.endpoint.clone());
+    let question = asked_for(conn, target);
+    let place = core.turns(conn.credential).zip(question.endpoint.clone());
     let Some((line, endpoint)) = place else {
-        return fetch(core, conn, target, By { caller, turn: None }, None, wish).await;
+        return fetch_either(core, conn, target, By { caller, turn: None }, wish).await;
     };
-    let turn = line.enter(conn.ask(caller, endpoint, target.cost()));
+    let turn = line.enter(conn.ask(caller, endpoint, question.cost()));
     let mut ear = line.ear();
     let is_first = matches!(wish, Wish::NewerThan(_));
     let ends = core.clock.now().steady + if is_first { MOMENT } else { patience(conn, caller) };
@@ -49,7 +50,7 @@ async fn in_turn(core: &Core, conn: &Conn, target: &Target, caller: Caller, wish
             let Some(at) = turn.gives_way(core, conn.credential) else { break };
             wait(core, &mut ear, at).await;
         }
-        let stopped = match fetch(core, conn, target, By { caller, turn: Some(&turn) }, None, wish).await {
+        let stopped = match fetch_either(core, conn, target, By { caller, turn: Some(&turn) }, wish).await {
             Ok(done) => return Ok(done),
             Err(stopped) => stopped,
         };

@@ -229,6 +229,8 @@ pub enum Content {
     Page,
     /// Pages without a proven end.
     Part(Box<Part>),
+    /// Somebody knows already what follows.
+    Ready(Box<Learned>),
 }
 
 /// No data of this target after all: why is the rule, and the provider's own words stand apart from it.
@@ -315,15 +317,19 @@ fn learned(
             let writes = vec![Write::Target(key.clone(), state)];
             Learned { writes, events: Vec::new(), findings, quiet: !was_troubled }
         }
-        Content::Replaced(result) => {
-            let first = before.as_of.is_none();
-            let quiet = !first && !was_troubled && !result.changed;
-            let events = changed(target, &result, reply.arrived_at).into_iter().collect();
-            let whole = findings::scan_is_whole(target, before, reply.arrived_at);
-            let findings = settled(result.state.item_count).chain(whole).collect();
-            Learned { writes: rows(target, *result), events, findings, quiet }
-        }
+        Content::Replaced(result) => replaced(target, before, *result, reply.arrived_at),
+        Content::Ready(learned) => *learned,
     }
+}
+
+/// A complete answer takes the place of the one before.
+pub fn replaced(target: &Target, before: &TargetState, result: reconcile::Reconciled, at: Stamp) -> Learned {
+    let was_troubled = before.trouble.is_some();
+    let quiet = before.as_of.is_some() && !was_troubled && !result.changed;
+    let events = changed(target, &result, at).into_iter().collect();
+    let settled = was_troubled.then(|| findings::answered_again(target, result.state.item_count, at));
+    let findings = settled.into_iter().flatten().chain(findings::scan_is_whole(target, before, at)).collect();
+    Learned { writes: rows(target, result), events, findings, quiet }
 }
 
 /// The rows of a reconciled answer.

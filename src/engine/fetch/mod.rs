@@ -1,7 +1,7 @@
 //! The one path of the data: **admit** (write 1) -> **send** -> classify -> extract -> reconcile -> **commit** (write 2) ->
 //! publish. The only place that sees both the store and the network. Poller, refresh and commands walk it.
 //!
-//! A list that comes page by page is fetched a page at a call: see [`scan`].
+//! A list that comes page by page is fetched a page at a call: see [`scan`]; one that feeds many targets: see [`scanning`].
 
 pub mod circuit;
 mod doubt;
@@ -12,6 +12,7 @@ pub mod learn;
 pub mod lessons;
 pub mod part;
 pub mod scan;
+pub mod scanning;
 pub mod token;
 mod trouble;
 
@@ -187,6 +188,20 @@ pub async fn fetch(
     }
 }
 
+/// Whose request it is that is made for a target: its own, or that of the scan that feeds it where it has none.
+fn asked_for<'a>(conn: &'a Conn, target: &'a Target) -> &'a Target {
+    let scan = conn.feeder(target).filter(|_| target.endpoint.is_none());
+    scan.map_or(target, |scan| scan.question.as_ref())
+}
+
+/// What a target asks by itself, or the scan that it is fed by where it cannot be asked.
+async fn fetch_either(core: &Core, conn: &Conn, target: &Target, by: By<'_>, wish: Wish) -> Result<Done, Stopped> {
+    match conn.feeder(target).filter(|_| target.endpoint.is_none()) {
+        Some(scan) => scanning::fetch(core, conn, scan, by, None, wish).await,
+        None => fetch(core, conn, target, by, None, wish).await,
+    }
+}
+
 /// How long the next page may wait for the budget before what was seen is published as a part.
 fn patience(conn: &Conn, caller: Caller) -> Span {
     match caller {
@@ -220,6 +235,12 @@ pub fn first_request(core: &Core, conn: &Conn, target: &Target) -> Result<Reques
 impl Question {
     fn ask(&self) -> Ask {
         Ask { location: self.0.location.clone(), body: self.0.body.clone() }
+    }
+
+    /// One page of a scan, which is never asked conditionally: every reading is whole.
+    fn page(self, conn: &Conn, Ask { location, body }: Ask) -> Request {
+        let asking::Outgoing { method, headers, .. } = self.0;
+        Request { connection: conn.spec.key.clone(), method, location, headers, body }
     }
 
     /// What goes out, and whether it asks conditionally.

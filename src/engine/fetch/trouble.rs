@@ -2,7 +2,7 @@
 
 use super::learn::Consequences;
 use super::scan::UNCHANGED_PAGE;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::Reply;
 use crate::domain::target::Trouble;
 use crate::domain::time::Stamp;
@@ -13,16 +13,20 @@ use crate::rules::reconcile::SUDDENLY_EMPTY;
 /// After an attempt that was not good.
 pub fn of_answer(before: Option<&Trouble>, after: &Consequences, reply: &Reply) -> Trouble {
     let verdict = &after.verdict;
-    let reason = match verdict.rule.as_str() {
-        why @ (SUDDENLY_EMPTY | UNCHANGED_PAGE) => why.to_owned(),
-        rule => words::reason(verdict.outcome, after.status, shape_flaw(rule).unwrap_or(&reply.detail)),
-    };
     Trouble {
         since: before.map_or(reply.arrived_at, |t| t.since),
         outcome: verdict.outcome,
-        reason,
+        reason: reason(verdict, after.status, reply),
         said: verdict.said.clone(),
         failures: before.map_or(0, |t| t.failures).saturating_add(1),
+    }
+}
+
+/// Why an answer is not a good one, in words.
+pub fn reason(verdict: &Verdict, status: Option<u16>, reply: &Reply) -> String {
+    match verdict.rule.as_str() {
+        why @ (SUDDENLY_EMPTY | UNCHANGED_PAGE) => why.to_owned(),
+        rule => words::reason(verdict.outcome, status, shape_flaw(rule).unwrap_or(&reply.detail)),
     }
 }
 

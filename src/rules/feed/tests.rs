@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::item::{ChangeKind, FieldValue};
-use crate::domain::time::{Steady, Wall};
+use crate::domain::time::{Span, Steady, Wall};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ struct Shelf {
     states: BTreeMap<TargetName, TargetState>,
     items: BTreeMap<(TargetName, String), Item>,
     kept: BTreeMap<(TargetName, String), Sighting>,
+    empty_since: BTreeMap<TargetName, Stamp>,
 }
 
 impl Shelf {
@@ -58,6 +59,7 @@ impl Shelf {
     fn judge(&self, gathering: &Gathering, name: &TargetName, time: Time) -> Judged {
         let kept = self.kept.iter().filter(|((of, _), _)| of == name).map(|(_, row)| row.clone()).collect();
         let state = self.states.get(name).cloned().unwrap_or_default();
+        let time = Time { empty_since: self.empty_since.get(name).copied(), ..time };
         gathering.judge(name, &state, &self.items(name), kept, time)
     }
 
@@ -67,11 +69,12 @@ impl Shelf {
         for name in gathering.names() {
             match self.judge(gathering, name, time) {
                 Judged::Fresher => words.push("fresher"),
-                Judged::Doubted(reason) => {
+                Judged::Doubted(since) => {
+                    self.empty_since.insert(name.clone(), since);
                     let trouble = crate::domain::target::Trouble {
                         since: time.ended_at,
                         outcome: crate::domain::outcome::Outcome::Unexpected,
-                        reason: reason.to_owned(),
+                        reason: reconcile::SUDDENLY_EMPTY.to_owned(),
                         said: None,
                         failures: 1,
                     };
@@ -103,7 +106,7 @@ impl Shelf {
 }
 
 fn time(as_of: u64, ended_at: u64) -> Time {
-    Time { as_of: at(as_of), ended_at: at(ended_at) }
+    Time { as_of: at(as_of), ended_at: at(ended_at), interval: Span::ZERO, empty_since: None }
 }
 
 #[test]
@@ -227,7 +230,7 @@ fn a_shelf_that_is_not_the_one_that_was_compared_with_is_left_alone() {
 }
 
 #[test]
-fn a_target_that_is_suddenly_empty_is_believed_the_second_time() {
+fn a_target_that_is_suddenly_empty_is_believed_a_while_later() {
     let mut shelf = Shelf::default();
     let both: &[_] = &[("S1", "1", "open"), ("S2", "2", "open")];
     shelf.scan(&["s1", "s2"], &[both], time(100, 100));
@@ -235,7 +238,8 @@ fn a_target_that_is_suddenly_empty_is_believed_the_second_time() {
     assert_eq!(shelf.scan(&["s1", "s2"], &[rest], time(200, 200)).0, ["doubted", "published"]);
     assert_eq!(shelf.present("s1").len(), 1);
     assert_eq!(shelf.states[&"s1".into()].as_of, Some(at(100)));
-    assert_eq!(shelf.scan(&["s1", "s2"], &[rest], time(300, 300)).0, ["published"; 2]);
+    assert_eq!(shelf.scan(&["s1", "s2"], &[rest], time(300, 60_199)).0, ["doubted", "published"], "too early");
+    assert_eq!(shelf.scan(&["s1", "s2"], &[rest], time(60_200, 60_200)).0, ["published"; 2]);
     assert_eq!(shelf.present("s1").len(), 0);
 }
 
@@ -298,7 +302,7 @@ proptest! {
                 let name = TargetName::from(*name);
                 let rows: Vec<Sighting> = newest.iter().filter(|(_, (of, _))| *of == name.as_str()).map(|(key, (_, word))| row(key, word)).collect();
                 let state = before.states.get(&name).cloned().unwrap_or_default();
-                if reconcile::doubt(&state, &rows).is_some() {
+                if reconcile::is_sudden(&state, &rows) {
                     prop_assert_eq!(word, "doubted");
                     prop_assert_eq!(shelf.items(&name), before.items(&name));
                     continue;

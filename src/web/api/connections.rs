@@ -69,6 +69,12 @@ impl Known for Probe {
     const NAMES: &'static [&'static str] = &["target"];
 }
 
+/// Readings that feed many targets: how old what they published is, and how the last one went.
+pub async fn scans(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
+    let scans = web.shelf().scans(&ask.connection(name))?;
+    Ok(json(serde_json::json!({ "scans": scans })))
+}
+
 pub async fn ledger(
     State(web): State<WebState>,
     Path(name): Path<String>,

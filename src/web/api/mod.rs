@@ -35,6 +35,7 @@ pub fn router() -> Router<WebState> {
     Router::new()
         .route("/connections", get(connections::list))
         .route("/connections/{connection}", get(connections::one).patch(connections::change))
+        .route("/connections/{connection}/scans", get(connections::scans))
         .route("/connections/{connection}/ledger", get(connections::ledger))
         .route("/connections/{connection}/probe", get(connections::probe_cost).post(connections::probe))
         .route("/connections/{connection}/jobs", get(connections::jobs))

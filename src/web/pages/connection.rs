@@ -2,6 +2,7 @@
 
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::plan::cost_of;
+use super::scans::{self, Scan};
 use super::show::{self, Age, Chip, Face, Moment};
 use super::webhooks::{Webhook, webhooks};
 use super::{Action, Frame, Visit, controls, html, segment};
@@ -43,6 +44,7 @@ struct Page {
     poll: Poll,
     targets: Vec<Target>,
     all_targets: String,
+    scans: Vec<Scan>,
     commands: Vec<Command>,
     jobs: Vec<Job>,
     charges: Vec<Charge>,
@@ -171,6 +173,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         commands: commands(&web, &visit, &view, &choices, &frame.root),
         all_targets: show::count(targets.len() as u64),
         targets: targets.into_iter().take(TARGETS).map(|t| target(&face, &visit, t)).collect(),
+        scans: web.shelf().scans(&key)?.iter().map(|s| scans::scan(&face, s)).collect(),
         jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j, &choices)).collect(),
         charges: charges.into_iter().rev().map(|c| charge(&face, c)).collect(),
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),

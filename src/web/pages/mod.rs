@@ -9,6 +9,7 @@ pub mod error;
 pub mod history;
 pub mod overview;
 pub mod plan;
+mod scans;
 pub mod show;
 pub mod spend;
 pub mod target;

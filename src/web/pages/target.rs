@@ -53,6 +53,8 @@ struct Page {
     phase: Standing,
     cost: String,
     scan: Option<Scan>,
+    /// The scan that brings its items, and when its newest reading began.
+    fed_by: Option<(String, Option<Moment>)>,
     next_poll: Option<Moment>,
 }
 
@@ -156,6 +158,7 @@ fn build(
         phase: standing(web, visit, face, &frame.root, owner, view),
         cost: cost(owner, view),
         scan: view.scan.as_ref().map(|s| scan(face, s)),
+        fed_by: view.fed_by.as_ref().map(|fed| (fed.scan.clone(), face.maybe(fed.as_of))),
         next_poll: face.maybe(owner.poll.next_poll_at),
         frame,
     }

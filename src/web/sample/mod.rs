@@ -38,6 +38,7 @@ pub struct Sample {
     pub connections: Vec<ConnectionView>,
     pub plans: Vec<PlanView>,
     pub targets: Vec<TargetView>,
+    pub scans: Vec<FeedView>,
     pub history: Vec<HistoryView>,
     pub charges: Vec<ChargeView>,
     pub jobs: Vec<JobView>,
@@ -59,6 +60,7 @@ impl Sample {
             connections: Vec::new(),
             plans: Vec::new(),
             targets: Vec::new(),
+            scans: Vec::new(),
             history: Vec::new(),
             charges: Vec::new(),
             jobs: Vec::new(),
@@ -194,6 +196,10 @@ impl Shelf for Sample {
         self.connection(key)?;
         let own = self.targets.iter().filter(|t| t.connection == key.connection.0).cloned();
         Ok(own.map(|t| TargetView { items: vec![], ..t }).collect())
+    }
+    fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
+        self.connection(key)?;
+        Ok(self.scans.clone())
     }
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
         self.connection(key)?;

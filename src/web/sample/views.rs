@@ -221,6 +221,7 @@ pub fn controller() -> TargetView {
         item_count: 4,
         generation: 17,
         scan: None,
+        fed_by: None,
         refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![
             water,
@@ -250,6 +251,7 @@ pub fn up() -> TargetView {
         item_count: 0,
         generation: 0,
         scan: None,
+        fed_by: None,
         refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![],
         etag: "0000000000000000".to_owned(),

@@ -24,6 +24,12 @@ struct Inner {
     /// Whether the first page has an entity tag, over all rows.
     tagged: bool,
     conditional: usize,
+    /// Rows belong to so many work orders in turn: `S0`, `S1`, and so on. 0: to nobody.
+    orders: u64,
+    /// What rows say behind their name.
+    word: &'static str,
+    /// The page, from 0, that is not answered.
+    stalls: Option<usize>,
     seen: Vec<(Instant, String)>,
 }
 
@@ -53,6 +59,9 @@ impl PagedProvider {
             elsewhere: None,
             tagged: false,
             conditional: 0,
+            orders: 0,
+            word: "",
+            stalls: None,
             seen: Vec::new(),
         };
         let inner = Arc::new(Mutex::new(inner));
@@ -100,6 +109,18 @@ impl PagedProvider {
     pub fn tags(&self) {
         self.lock().tagged = true;
     }
+    /// Rows belong to so many work orders in turn.
+    pub fn belongs_to(&self, orders: u64) {
+        self.lock().orders = orders;
+    }
+    /// Rows say something else from now on.
+    pub fn says(&self, word: &'static str) {
+        self.lock().word = word;
+    }
+    /// This page is not answered; `None`: every page is, also those that wait.
+    pub fn stalls_at(&self, page: Option<usize>) {
+        self.lock().stalls = page;
+    }
     /// Requests that asked conditionally.
     pub fn conditional(&self) -> usize {
         self.lock().conditional
@@ -128,12 +149,36 @@ async fn serve(mut socket: TcpStream, inner: Arc<Mutex<Inner>>, address: SocketA
     let Some(head) = read_request(&mut socket).await else { return };
     let Some(location) = head.lines().next().and_then(|l| l.split(' ').nth(1)).map(str::to_owned) else { return };
     let headers: BTreeMap<String, String> = header_lines(&head).collect();
+    let is_stalled = |inner: &Arc<Mutex<Inner>>| inner.lock().is_ok_and(|inner| inner.is_stalled(&location));
+    if is_stalled(&inner) {
+        // It was counted, and is answered as it is when the stalling ends.
+        if let Ok(mut inner) = inner.lock() {
+            inner.seen.push((Instant::now(), format!("{location} stalled")));
+        }
+        while is_stalled(&inner) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
     let answer = inner.lock().map(|mut inner| inner.answer(&location, &headers, address)).unwrap_or_default();
     let _ = socket.write_all(&answer).await;
     let _ = socket.shutdown().await;
 }
 
 impl Inner {
+    fn is_stalled(&self, location: &str) -> bool {
+        let (path, query) = location.split_once('?').unwrap_or((location, ""));
+        let style = path.trim_start_matches("/v1/");
+        style != "own" && self.stalls == Some(from(style, &pairs(query).collect(), self.size) / self.size.max(1))
+    }
+
+    fn row(&self, id: u64) -> Value {
+        let name = format!("row {id}{}", self.word);
+        match self.orders {
+            0 => value!({"id": id, "name": name}),
+            n => value!({"id": id, "name": name, "order": format!("S{}", id % n)}),
+        }
+    }
+
     fn answer(&mut self, location: &str, headers: &BTreeMap<String, String>, address: SocketAddr) -> Vec<u8> {
         let at = Instant::now();
         self.seen.push((at, location.to_owned()));
@@ -150,8 +195,13 @@ impl Inner {
         if self.refused.contains(&page) {
             return http(429, &[("retry-after", self.retry_after)], b"Too Many Requests");
         }
-        let rows: Vec<Value> =
-            self.rows.iter().skip(from).take(size).map(|id| value!({"id": id, "name": format!("row {id}")})).collect();
+        if style == "own" {
+            let own = self.rows.iter().map(|id| self.row(*id));
+            let own: Vec<Value> =
+                own.filter(|row| row["order"].as_str() == parameters.get("order").map(String::as_str)).collect();
+            return json(200, &[], &value!({ "rows": own }).to_string());
+        }
+        let rows: Vec<Value> = self.rows.iter().skip(from).take(size).map(|id| self.row(*id)).collect();
         self.conditional += usize::from(headers.contains_key("if-none-match"));
         let tag = format!("\"{:?}\"", self.rows).replace(' ', "");
         let tag = (self.tagged && from == 0).then_some(tag.as_str());
