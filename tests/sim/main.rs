@@ -17,6 +17,7 @@ mod planted;
 mod provider;
 mod readers;
 mod record;
+mod scans;
 mod scenario;
 mod shared;
 mod tokens;
