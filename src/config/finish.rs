@@ -18,6 +18,8 @@ use std::collections::BTreeSet;
 /// I2: a refresh by hand asks the provider only if the answer is at least a minute old.
 const REFRESH_MIN_AGE: Span = Span::from_secs(60);
 
+const ADDRESS: &str = "the address of the provider, such as \"https://api.example.test/v1\"";
+
 const NO_PATH: &str =
     "is missing: the path to ask; a target without one is fed by a [[connection.scan]], and this connection has none";
 
@@ -40,16 +42,13 @@ pub(super) fn finish(
     let (network, reading) = (finish_network(&draft), finish_reading(&draft));
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
     let quotas = quotas::finish(draft.quotas, &limits, p);
-    let (target_places, mut targets) = finish_list(draft.targets, |target| target.name.0.clone(), p);
-    let complete = draft.complete.value();
-    targets.iter_mut().for_each(|target| target.complete = target.complete.take().or_else(|| complete.clone()));
+    let (target_places, targets) = finish_targets(draft.targets, draft.complete.value(), p);
     let (scan_places, scans) = finish_list(draft.scans, |scan| scan.question.name.0.clone(), p);
     let (command_places, commands) = finish_list(draft.commands, |command| command.spec.name.clone(), p);
     let (rule_places, rules) = finish_list(draft.rules, |rule| rule.name.clone(), p);
     let (webhook_places, webhooks) = finish_list(draft.webhooks, |hook| hook.name.0.clone(), p);
     check_refreshes(&commands, &targets, p);
-    let address = "the address of the provider, such as \"https://api.example.test/v1\"";
-    let base_url = draft.base_url.required(&at, "base_url", address, p).unwrap_or_default();
+    let base_url = draft.base_url.required(&at, "base_url", ADDRESS, p).unwrap_or_default();
     let waits = finish_waits(draft.waits, p);
     let poll = finish_poll(draft.poll);
     let Identity { key, recipe } = identity?;
@@ -87,6 +86,17 @@ pub(super) fn finish(
     };
     check_together(&spec, &places, expressions, p);
     Some(spec)
+}
+
+/// `complete`: what holds for every target that says nothing of its own.
+fn finish_targets(
+    targets: Vec<Placed<Option<TargetSpec>>>,
+    complete: Option<String>,
+    p: &mut Problems,
+) -> (Vec<Place>, Vec<TargetSpec>) {
+    let (places, mut targets) = finish_list(targets, |target| target.name.0.clone(), p);
+    targets.iter_mut().for_each(|target| target.complete = target.complete.take().or_else(|| complete.clone()));
+    (places, targets)
 }
 
 fn finish_poll(draft: PollDraft) -> PollSpec {
