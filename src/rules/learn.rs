@@ -148,7 +148,9 @@ fn others(learned: &mut Learned, limit: &Limit, claim: &Claim, own: Option<Own>,
     let used = if evidence.answered == Answered::Refused { used.map(|u| u.max(of.saturating_add(1))) } else { used };
     let (Some(used), Some(own)) = (used, own) else { return Others::Unknown };
     let at_least = used.saturating_sub(own.possible);
-    let doubted = learned.foreign.filter(|_| learned.foreign_streak < AGREE).and_then(|f| f.until);
+    // In the window of which it was said: nothing may well be left of the next one too.
+    let doubted = learned.foreign.filter(|f| learned.foreign_streak < AGREE && in_window(f.at, limit, evidence));
+    let doubted = doubted.and_then(|f| f.until);
     let tried = learned.nothing_left && doubted.is_some_and(|until| until <= evidence.asked_at.steady);
     if tried && claim.remaining == Some(0) && evidence.answered == Answered::Well {
         // Asked to see whether nothing is left, and answered as before: it counts something else.
@@ -195,13 +197,17 @@ fn others(learned: &mut Learned, limit: &Limit, claim: &Claim, own: Option<Own>,
 
 /// Whether units that were there at `from` can still count when the answer arrives: their window has not passed, nor a stated reset.
 fn lives(foreign: &Foreign, from: Steady, limit: &Limit, evidence: &Evidence) -> bool {
+    in_window(from, limit, evidence) && foreign.until.is_none_or(|until| until > evidence.arrived_at.steady)
+}
+
+/// Whether the window of a moment has not passed when the answer arrives.
+fn in_window(from: Steady, limit: &Limit, evidence: &Evidence) -> bool {
     let now = evidence.arrived_at;
     let age = now.steady.since(from);
-    let in_window = match Calendar::of(&limit.kind) {
+    match Calendar::of(&limit.kind) {
         Some(calendar) => calendar.next_turn(now.wall - age).latest + SKEW > now.wall,
         None => limit.kind.nominal_window().is_some_and(|window| age < window),
-    };
-    in_window && foreign.until.is_none_or(|until| until > now.steady)
+    }
 }
 
 #[cfg(test)]

@@ -157,6 +157,16 @@ fn who_answers_while_nothing_is_left_counts_something_else() {
     assert_eq!(class.foreign(), 0);
 }
 
+/// Nothing is left of one window, and nothing of a later one: both times somebody else was there.
+#[test]
+fn a31_nothing_left_of_a_later_window_is_heeded_too() {
+    let mut class = Class::new();
+    class.left(0, (1, 0));
+    class.second += 7200;
+    class.left(0, (1, 0));
+    assert_eq!(class.foreign(), 99);
+}
+
 #[test]
 fn others_are_gone_when_nothing_was_seen_of_them_for_a_window() {
     let mut class = Class::new();
