@@ -4,6 +4,7 @@
 use super::core::{Conn, Core};
 use super::targets::Target;
 use super::trigger;
+use super::words::clock_time;
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::target::{Life, Phase};
 use crate::domain::time::{Now, Stamp};
@@ -12,6 +13,7 @@ use crate::rules::reconcile::Reconciled;
 use crate::store::{Commit, StoreError, Write};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::MutexGuard;
 
 /// Why a target is completed, for people.
 const ITS_CONDITION: &str = "its condition holds";
@@ -76,7 +78,54 @@ pub fn event(target: &Target, before: Phase, after: &Life, at: Stamp) -> NewEven
     }
 }
 
-/// Whether an answer completes an active target (F4). `result`: what it changes; `None`: it confirmed what is on the shelf.
+/// An answer that completes an active target (F4): its phase is written in the answer's transaction. Whoever changes phases waits for
+/// that, or it for them.
+pub struct Completing<'a> {
+    before: Phase,
+    life: Life,
+    at: Stamp,
+    _changing: MutexGuard<'a, ()>,
+}
+
+impl<'a> Completing<'a> {
+    /// `result`: what the answer changes; `None`: it confirmed what is on the shelf. Nothing where it does not complete the target, or
+    /// somebody put that into another phase meanwhile.
+    pub async fn by(
+        core: &Core,
+        conn: &'a Conn,
+        target: &Target,
+        result: Option<&Reconciled>,
+        at: Stamp,
+    ) -> Result<Option<Completing<'a>>, StoreError> {
+        if !completes(core, target, result)? {
+            return Ok(None);
+        }
+        let changing = conn.targets.changing.lock().await;
+        let before = target.life().phase;
+        Ok(completed(target, at).map(|life| Completing { before, life, at, _changing: changing }))
+    }
+
+    pub fn row(&self, target: &Target) -> Write {
+        Write::Life(target.key.clone(), self.life.clone())
+    }
+
+    pub fn event(&self, target: &Target) -> NewEvent {
+        event(target, self.before, &self.life, self.at)
+    }
+
+    pub fn is_durable(self, core: &Core, conn: &Conn, target: &Target) {
+        live(conn, target, self.life, &core.clock.now());
+    }
+}
+
+/// The life of a completed target. `None`: somebody put it into another phase meanwhile. Called while `changing` is held.
+pub fn completed(target: &Target, at: Stamp) -> Option<Life> {
+    let why = || Some(ITS_CONDITION.to_owned());
+    target.speaks().then(|| lifecycle::moved(&target.life(), Phase::Completed, (ITSELF, why()), at))
+}
+
+/// Whether the condition of an active target holds once this answer is on the shelf. `result`: what it changes; `None`: it confirmed what
+/// is there.
 pub fn completes(core: &Core, target: &Target, result: Option<&Reconciled>) -> Result<bool, StoreError> {
     let Some(completion) = target.completion.as_ref().filter(|_| target.speaks()) else { return Ok(false) };
     let mut items: BTreeMap<String, _> =
@@ -85,15 +134,7 @@ pub fn completes(core: &Core, target: &Target, result: Option<&Reconciled>) -> R
         items.insert(item.key.clone(), item.clone());
     }
     let items: Vec<_> = items.into_values().collect();
-    Ok(completion.by_items(&items))
-}
-
-/// The life of a completed target. `None`: somebody put it into another phase meanwhile. Called while `changing` is held, and written in
-/// the transaction of the answer that completed it.
-pub fn completed(target: &Target, at: Stamp) -> Option<Life> {
-    target
-        .speaks()
-        .then(|| lifecycle::moved(&target.life(), Phase::Completed, (ITSELF, Some(ITS_CONDITION.to_owned())), at))
+    Ok(completion.holds(&items))
 }
 
 /// F11: what did not change for too long is not asked about any more; looked at before every round, costs no request.
@@ -126,4 +167,19 @@ pub async fn rest_the_quiet(core: &Core, conn: &Conn) -> Result<(), StoreError> 
         })
         .collect();
     commit(core, conn, &moves, &now).await
+}
+
+/// Why a target is not asked about, where that is for its phase.
+pub fn left_alone(target: &Target, life: &Life, now: &Now) -> Option<String> {
+    let happened = match life.phase {
+        _ if target.is_watched() => return None,
+        Phase::Pending | Phase::Active => return None,
+        Phase::Completed => "Completed",
+        Phase::Inactive => "Inactive",
+        Phase::Stopped => "Stopped",
+    };
+    let by = life.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let at = life.since.map(|at| format!(" at {}", clock_time(at.wall, now.wall()))).unwrap_or_default();
+    let why = life.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    Some(format!("{happened}{by}{at}{why}; it is not asked about any more."))
 }

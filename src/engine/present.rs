@@ -5,6 +5,7 @@ use super::core::{Conn, Core};
 use super::findings::MOST_OPEN;
 use super::holding;
 use super::items;
+use super::phases;
 use super::plans;
 use super::scans::show;
 use super::targets::{Origin, Target};
@@ -256,7 +257,7 @@ pub fn target(
     let fresh = fresh && facts.expires_after.is_none_or(|bound| age.is_some_and(|age| age <= bound));
     let standing = standing(conn, s, word, Some(target));
     let life = target.life();
-    let reason = |said| match words::left_alone(target, &life, &s.now) {
+    let reason = |said| match phases::left_alone(target, &life, &s.now) {
         Some(sentence) => sentence,
         None => words::target_reason(&state, &standing, &s.now, said),
     };

@@ -10,7 +10,7 @@ use crate::domain::ids::TargetName;
 use crate::domain::item::{ChangeKind, HistoryEntry};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::state::State;
-use crate::domain::target::{Life, Phase, TargetState, Trouble};
+use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Span, Steady, Wall};
 use crate::rules::budget::Refusal;
 use crate::rules::classify;
@@ -365,21 +365,6 @@ pub fn target_reason(state: &TargetState, standing: &Standing, now: &Now, said: 
         Some(why) => format!("{sentence} {}", unwritten(why)),
         None => sentence,
     }
-}
-
-/// Why a target is not asked about, where that is for its phase.
-pub fn left_alone(target: &Target, life: &Life, now: &Now) -> Option<String> {
-    let happened = match life.phase {
-        _ if target.is_watched() => return None,
-        Phase::Pending | Phase::Active => return None,
-        Phase::Completed => "Completed",
-        Phase::Inactive => "Inactive",
-        Phase::Stopped => "Stopped",
-    };
-    let by = life.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let at = life.since.map(|at| format!(" at {}", clock_time(at.wall, now.wall()))).unwrap_or_default();
-    let why = life.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    Some(format!("{happened}{by}{at}{why}; it is not asked about any more."))
 }
 
 /// What is said where the provider should date its readings.

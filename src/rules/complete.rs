@@ -6,7 +6,7 @@
 
 use super::calendar::rfc3339;
 use super::extract::path::{Filter, Path, Subject};
-use crate::domain::item::{FieldValue, Item, ItemState, Sighting};
+use crate::domain::item::{FieldValue, Item};
 use crate::domain::time::Stamp;
 use serde_json::{Map, Value, json};
 
@@ -31,18 +31,10 @@ impl Completion {
         condition.map(Completion)
     }
 
-    /// Of an answer that names all members there are.
-    pub fn by_sightings(&self, seen: &[Sighting]) -> bool {
-        self.holds(seen.iter().map(|s| shown(&s.key, &s.title, s.state.as_ref(), &s.fields)).collect())
-    }
-
     /// Of what is on the shelf; what was removed is no member.
-    pub fn by_items(&self, items: &[Item]) -> bool {
+    pub fn holds(&self, items: &[Item]) -> bool {
         let present = items.iter().filter(|item| item.removed.is_none());
-        self.holds(present.map(|i| shown(&i.key, &i.title, i.state.as_ref(), &i.fields)).collect())
-    }
-
-    fn holds(&self, items: Vec<Value>) -> bool {
+        let items: Vec<Value> = present.map(shown).collect();
         let target = json!({ "item_count": items.len(), "items": items });
         match &self.0 {
             Condition::Finds(path) => !path.nodes(&target).is_empty(),
@@ -51,9 +43,9 @@ impl Completion {
     }
 }
 
-fn shown(key: &str, title: &str, state: Option<&ItemState>, fields: &[(String, FieldValue)]) -> Value {
-    let fields: Map<String, Value> = fields.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
-    json!({ "key": key, "title": title, "state": state.map(|s| &s.word), "fields": fields })
+fn shown(item: &Item) -> Value {
+    let fields: Map<String, Value> = item.fields.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
+    json!({ "key": item.key, "title": item.title, "state": item.state.as_ref().map(|s| &s.word), "fields": fields })
 }
 
 /// As the API shows it; a countdown is the moment at which it ends.
@@ -72,15 +64,19 @@ fn plain(value: &FieldValue) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::item::Removed;
+    use crate::domain::item::{ItemState, Removed};
 
-    fn task(key: &str, state: &str, minutes: f64) -> Sighting {
-        Sighting {
+    fn task(key: &str, state: &str, minutes: f64) -> Item {
+        let at = Stamp::default();
+        Item {
             key: key.into(),
             title: format!("Task {key}"),
             state: Some(ItemState { word: state.into(), decays: None }),
             fields: vec![("minutes".into(), FieldValue::Number(minutes)), ("note".into(), FieldValue::Unknown)],
             fingerprint: [0; 16],
+            first_seen: at,
+            changed: at,
+            removed: None,
         }
     }
 
@@ -97,7 +93,7 @@ mod tests {
             ("count(@.items[?@.title == 'Task 2']) == 1", true, false, false),
         ] {
             let condition = Completion::parse(condition).unwrap();
-            let told = [&open, &done, &vec![]].map(|seen| condition.by_sightings(seen));
+            let told = [&open, &done, &vec![]].map(|seen| condition.holds(seen));
             assert_eq!(told, [of_open, of_done, of_none], "{condition:?}");
         }
     }
@@ -105,19 +101,9 @@ mod tests {
     #[test]
     fn what_was_removed_is_no_member() {
         let at = Stamp::default();
-        let item = |s: Sighting, removed| Item {
-            key: s.key,
-            title: s.title,
-            state: s.state,
-            fields: s.fields,
-            fingerprint: s.fingerprint,
-            first_seen: at,
-            changed: at,
-            removed,
-        };
-        let items =
-            [item(task("1", "done", 1.0), None), item(task("2", "open", 1.0), Some(Removed { at, last_seen: at }))];
-        assert!(Completion::parse("@.item_count == 1 && !@.items[?@.state != 'done']").unwrap().by_items(&items));
+        let gone = Item { removed: Some(Removed { at, last_seen: at }), ..task("2", "open", 1.0) };
+        let items = [task("1", "done", 1.0), gone];
+        assert!(Completion::parse("@.item_count == 1 && !@.items[?@.state != 'done']").unwrap().holds(&items));
     }
 
     #[test]

@@ -16,8 +16,9 @@ use crate::domain::spec::Conditional;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
+use crate::engine::phases::Completing;
 use crate::engine::targets::Target;
-use crate::engine::{findings, phases, words};
+use crate::engine::{findings, words};
 use crate::rules::asking::CostFrom;
 use crate::rules::extract::{shape_flaw, wrong_shape};
 use crate::rules::reconcile;
@@ -155,15 +156,11 @@ pub async fn settle(
     let Judged { reply, verdict, content, conditional } = judged;
     let is_new_age = matches!(content, Content::Confirmed | Content::Replaced(_));
     let is_changed = matches!(&content, Content::Replaced(result) if result.changed);
-    let completes = match &content {
-        Content::Confirmed => phases::completes(core, target, None)?,
-        Content::Replaced(result) => phases::completes(core, target, Some(result))?,
-        _ => false,
+    let completing = match &content {
+        Content::Confirmed => Completing::by(core, conn, target, None, reply.arrived_at).await?,
+        Content::Replaced(result) => Completing::by(core, conn, target, Some(result), reply.arrived_at).await?,
+        _ => None,
     };
-    // Whoever changes phases waits for this commit, or this one for theirs.
-    let changing = if completes { Some(conn.targets.changing.lock().await) } else { None };
-    let (phase, life) =
-        (target.life().phase, changing.as_ref().and_then(|_| phases::completed(target, reply.arrived_at)));
     let mut state = conn.state.lock().await;
     let mut after = consequences(core, conn, exchanged, &reply, verdict, &state);
     if let Some(round) = round {
@@ -177,30 +174,23 @@ pub async fn settle(
     let learned = learned(conn, target, before, content, &after, &reply);
     let quiet =
         learned.quiet && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
-    let mut writes = learned.writes;
-    writes.push(Write::Connection(conn.spec.key.clone(), after.state.clone()));
-    let mut events = after.events;
-    events.extend(learned.events);
-    events.extend(life.iter().map(|life| phases::event(target, phase, life, reply.arrived_at)));
-    writes.extend(life.iter().map(|life| Write::Life(target.key.clone(), life.clone())));
-    let mut findings = after.findings;
-    findings.extend(learned.findings);
+    let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
+    let (phase_row, phase_event) = completing.as_ref().map(|c| (c.row(target), c.event(target))).unzip();
     let commit = Commit {
         resolve: Some((conn.credential, exchanged.charge, after.resolution)),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
-        writes,
-        events,
-        findings,
+        writes: learned.writes.into_iter().chain([state_row]).chain(phase_row).collect(),
+        events: after.events.into_iter().chain(learned.events).chain(phase_event).collect(),
+        findings: after.findings.into_iter().chain(learned.findings).collect(),
         learned: after.learned,
         lane: if quiet { Lane::Lazy } else { Lane::Durable },
     };
     let events = core.commit(commit).await?;
     *state = after.state;
     drop(state);
-    if let Some(life) = life {
-        phases::live(conn, target, life, &core.clock.now());
+    if let Some(completing) = completing {
+        completing.is_durable(core, conn, target);
     }
-    drop(changing);
     target.learn_cost(exchanged.cost);
     // Who was told that it changed knows that it was seen.
     let is_told = events.iter().any(|e| e.body.kind == EventKind::TargetChanged);
