@@ -32,10 +32,7 @@ pub fn suddenly_empty(
     (since, at): (Stamp, Stamp),
 ) -> FindingChange {
     let earliest = since.wall + believed_after(conn.base_interval());
-    let items = match before.item_count {
-        1 => "1 item".to_owned(),
-        n => format!("{n} items"),
-    };
+    let items = items(before.item_count);
     let as_of = before.as_of.map_or_else(|| "before".to_owned(), |s| format!("at {}", clock_time(s.wall, at.wall)));
     FindingChange::Seen(Seen {
         about: emptiness(target, ""),
@@ -51,6 +48,10 @@ pub fn suddenly_empty(
     })
 }
 
+fn items(count: u64) -> String {
+    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
+}
+
 /// An answer without the list that had members: missing, or something else in its place. It is never believed; what was stays.
 pub fn lost_its_shape(conn: &Conn, target: &Target, before: &TargetState, why: &str, at: Stamp) -> FindingChange {
     FindingChange::Seen(Seen {
@@ -58,8 +59,11 @@ pub fn lost_its_shape(conn: &Conn, target: &Target, before: &TargetState, why: &
         credential: Some(conn.credential),
         at,
         sentence: format!(
-            "{} answers {} in another shape ({why}); the {} items of before stay until the list is there again.",
-            conn.spec.provider, target.key.target, before.item_count
+            "{} answers {} in another shape ({why}); the {} of before {} until the list is there again.",
+            conn.spec.provider,
+            target.key.target,
+            items(before.item_count),
+            if before.item_count == 1 { "stays" } else { "stay" }
         ),
         detail: None,
     })

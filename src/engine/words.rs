@@ -93,6 +93,9 @@ pub fn reason(outcome: Outcome, status: Option<u16>, detail: &str) -> String {
     if detail.is_empty() { format!("{why}{code}") } else { format!("{why}{code}: {detail}") }
 }
 
+/// How rules begin that judge an answer to a renewal.
+pub const TOKEN_ENDPOINT: &str = "token endpoint: ";
+
 fn quoted(said: Option<&str>) -> String {
     said.map(|s| format!(" It said: \u{201c}{}\u{201d}", ended(s))).unwrap_or_default()
 }
@@ -124,6 +127,9 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> S
         }
         HoldReason::CredentialRejected => {
             format!("{provider} refused the credential at {since}; asked again at {until}, or once it is replaced.")
+        }
+        HoldReason::Overloaded if hold.rule.starts_with(TOKEN_ENDPOINT) => {
+            format!("{provider} gave no access token at {since}; asked again at {until}.")
         }
         HoldReason::Overloaded => format!("{provider} asked us at {since} to wait; held until {until}."),
         HoldReason::Unpaid => format!(

@@ -330,6 +330,34 @@ async fn a_token_endpoint_in_trouble_clears_nothing_and_is_not_hammered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hold_tells_what_the_token_endpoint_said_and_nothing_that_it_did_not() {
+    for (answer, rule, said, sentence) in [
+        (
+            json(200, &[], r#"{"access_token":""}"#),
+            "status 200 without a token that can be used",
+            None,
+            "gave no access token",
+        ),
+        (
+            json(400, &[], r#"{"error":"invalid_grant"}"#),
+            "the refresh token is not accepted",
+            Some("invalid_grant"),
+            "refused",
+        ),
+    ] {
+        let truth = Truth::new(3600);
+        truth.answers_tokens(Some(answer));
+        let provider = provider(&truth).await;
+        let app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
+        app.operator().refreshes("yard", "zones").await.expect(429);
+        let shown = app.connection("yard").await;
+        assert_eq!(shown["hold"]["rule"], format!("token endpoint: {rule}"), "{shown:#}");
+        assert_eq!(shown["hold"]["said"].as_str(), said, "{shown:#}");
+        assert!(shown["sentence"].as_str().unwrap_or_default().contains(sentence), "{shown:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_lost_key_asks_for_the_credential_again_and_loses_nothing_else() {
     let truth = Truth::new(3600);
     let provider = provider(&truth).await;

@@ -16,6 +16,7 @@ use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
 use crate::engine::core::{Conn, Core};
 use crate::engine::findings::{self, NoToken};
+use crate::engine::words::TOKEN_ENDPOINT;
 use crate::rules::budget::{Permit, Refusal};
 use crate::store::{Commit, StoreError, Swap};
 use crate::upstream::tokens::{Renewal, Renewed, Standing, Vault};
@@ -97,7 +98,7 @@ pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u6
             Ok(())
         }
         Renewed::InvalidGrant(_) if follow(core, conn, vault, standing.version)? => {
-            let rule = "token endpoint: somebody else renewed first".to_owned();
+            let rule = format!("{TOKEN_ENDPOINT}somebody else renewed first");
             let resolution = resolution(at, Outcome::CredentialRejected, renewal.status, rule, None);
             core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), Vec::new())).await?;
             Ok(())
@@ -207,14 +208,14 @@ fn judged(
             };
             let finding = findings::no_token(conn, why, renewal.arrived_at);
             (
-                rejected("token endpoint: the refresh token is not accepted".to_owned(), said),
+                rejected(format!("{TOKEN_ENDPOINT}the refresh token is not accepted"), said),
                 Some(finding),
                 Settlement::Posted,
             )
         }
         Renewed::Refused(code, said) => {
             let finding = findings::no_token(conn, NoToken::Client(code), renewal.arrived_at);
-            (rejected(format!("token endpoint: {code}"), said.clone()), Some(finding), Settlement::Posted)
+            (rejected(format!("{TOKEN_ENDPOINT}{code}"), said.clone()), Some(finding), Settlement::Posted)
         }
         Renewed::Unclear(reply) => (unclear(core, conn, reply), None, reply.settlement()),
     }
@@ -223,7 +224,11 @@ fn judged(
 /// An answer of no known form, or none: judged as any other, and waited out in any case, since without a token nothing goes.
 fn unclear(core: &Core, conn: &Conn, reply: &Reply) -> Verdict {
     let judged = conn.classifier.classify(reply, false, core.clock.now().wall()).verdict;
-    let rule = format!("token endpoint: {}", if reply.detail.is_empty() { &judged.rule } else { &reply.detail });
+    let lacks = if judged.outcome.is_good() { " without a token that can be used" } else { "" };
+    let rule = match reply.detail.as_str() {
+        "" => format!("{TOKEN_ENDPOINT}{}{lacks}", judged.rule),
+        detail => format!("{TOKEN_ENDPOINT}{detail}"),
+    };
     let reach = Some(Reach::Credential);
     if judged.outcome.is_refusal() && judged.outcome != Outcome::Overloaded {
         return Verdict { rule, reach, ..judged };

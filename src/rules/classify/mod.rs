@@ -193,6 +193,8 @@ impl Classifier {
             200..300 => self.success(reading, now_wall),
             401 | 403 if self.body_reads_like(reading, Words::likely_limit) => limit(" with a text about a limit"),
             401 | 403 if waits::says_that_nothing_is_left(reading.answer) => limit(" with nothing left"),
+            // A 401 is what tells that a token is over, and who comes again with it later is told the same.
+            403 if waits::says_when(reading, now_wall) => limit(" with a time to come again"),
             401 | 403 if self.body_reads_like(reading, Words::about_the_plan) => unpaid(" with a text about the plan"),
             401 | 403 => plain(Outcome::CredentialRejected),
             400..600 if self.body_reads_like(reading, Words::surely_limit) => limit(" with a text about a limit"),

@@ -78,6 +78,8 @@ fn a05_a_limit_never_rejects_a_credential() {
         "Access denied because of exceeding access rate",
         "You have exceeded a secondary rate limit",
         r#"[{"message":"TotalRequests Limit exceeded.","errorCode":"REQUEST_LIMIT_EXCEEDED"}]"#,
+        r#"{"message":"Zu viele Anfragen. Bitte versuchen Sie es in 5 Minuten erneut."}"#,
+        "Limite de requ\u{ea}tes d\u{e9}pass\u{e9}e",
     ];
     for body in bodies {
         for status in [401, 403] {
@@ -86,6 +88,22 @@ fn a05_a_limit_never_rejects_a_credential() {
     }
     assert_eq!(verdict(403, &[("x-ratelimit-remaining", "0")], "Forbidden").outcome, Limited);
     assert_eq!(verdict(403, &[("x-ratelimit-remaining", "12")], "Forbidden").outcome, CredentialRejected);
+    assert_eq!(verdict(200, &[], r#"{"message":"Demasiadas solicitudes"}"#).outcome, Limited);
+}
+
+#[test]
+fn a_403_that_tells_when_to_come_again_does_not_reject_the_credential() {
+    let after = |value| [("retry-after", value)];
+    assert_eq!(verdict(403, &after("30"), "Forbidden").outcome, Limited);
+    assert_eq!(verdict(403, &after("30"), "Forbidden").wait.map(|w| w.wait), Some(Span::from_secs(30)));
+    assert_eq!(verdict(403, &[], "Bitte warten Sie 5 Minuten").outcome, Limited);
+    assert_eq!(verdict(403, &after("0"), "Forbidden").outcome, CredentialRejected, "that is no time");
+    assert_eq!(
+        verdict(403, &[("x-ratelimit-reset", "30")], "Forbidden").outcome,
+        CredentialRejected,
+        "so do good ones"
+    );
+    assert_eq!(verdict(401, &after("30"), "Unauthorized").outcome, CredentialRejected, "a token is renewed");
 }
 
 /// Money is not a matter of waiting, unless the provider says when to come again. A limit stays a limit.
@@ -110,6 +128,7 @@ fn money_and_plans_are_told_from_limits() {
         ),
         (403, r#"{"message":"This endpoint is not part of your plan"}"#, Unpaid),
         (401, r#"{"message":"Please upgrade to a paid tier"}"#, Unpaid),
+        (403, r#"{"message":"Ihr Guthaben ist aufgebraucht"}"#, Unpaid),
         (403, r#"{"message":"You have exceeded the DAILY quota for requests on your current plan, BASIC"}"#, Limited),
         (401, r#"{"message":"Invalid API key"}"#, CredentialRejected),
         (200, r#"{"devices":[{"name":"billing meter"}]}"#, Data),

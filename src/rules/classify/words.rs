@@ -1,6 +1,7 @@
 //! Words by which providers say "enough". Patterns over kinds of wording, not the literals of one provider (A15: a detector by
 //! equality stops working when the provider re-words). Recipes add their own; these work without one. Must not know a status.
 
+use super::waits::tongues;
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::LazyLock;
 
@@ -50,6 +51,9 @@ pub(super) struct Words {
     likely: Option<Regex>,
     money: Option<Regex>,
     plan: Option<Regex>,
+    /// The same as `sure` and `money` in the other languages, of a text in lower case: these words are not ASCII.
+    limits_abroad: Option<Regex>,
+    purses_abroad: Option<Regex>,
     tags: Option<Regex>,
 }
 
@@ -69,24 +73,27 @@ impl Words {
             likely: regex(LIKELY),
             money: regex(MONEY),
             plan: regex(PLAN),
+            limits_abroad: regex(&tongues::limits()),
+            purses_abroad: regex(&tongues::purses()),
             tags: regex(r"(?s)<!--.*?-->|<(script|style|svg)\b.*?</(script|style|svg)\s*>|<[^>]*>"),
         }
     }
 
     /// Reads like a limit, whatever the status.
     pub(super) fn surely_limit(&self, text: &str) -> bool {
-        matches(self.sure.as_ref(), cut(text, LOOKED_AT))
+        let text = cut(text, LOOKED_AT);
+        matches(self.sure.as_ref(), text) || matches(self.limits_abroad.as_ref(), &text.to_lowercase())
     }
 
     /// Reads like a limit in the mouth of a 401 or 403.
     pub(super) fn likely_limit(&self, text: &str) -> bool {
-        let text = cut(text, LOOKED_AT);
-        matches(self.likely.as_ref(), text) || matches(self.sure.as_ref(), text)
+        matches(self.likely.as_ref(), cut(text, LOOKED_AT)) || self.surely_limit(text)
     }
 
     /// Reads like an empty purse, whatever the status.
     pub(super) fn about_money(&self, text: &str) -> bool {
-        matches(self.money.as_ref(), cut(text, LOOKED_AT))
+        let text = cut(text, LOOKED_AT);
+        matches(self.money.as_ref(), text) || matches(self.purses_abroad.as_ref(), &text.to_lowercase())
     }
 
     /// Reads like a matter of the plan in the mouth of a 401 or 403.
@@ -124,8 +131,8 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        let Words { sure, likely, money, plan, tags } = words();
-        assert!([sure, likely, money, plan, tags].iter().all(Option::is_some));
+        let Words { sure, likely, money, plan, limits_abroad, purses_abroad, tags } = words();
+        assert!([sure, likely, money, plan, limits_abroad, purses_abroad, tags].iter().all(Option::is_some));
     }
 
     #[test]
@@ -174,6 +181,47 @@ mod tests {
         for text in said {
             assert!(words.likely_limit(text), "not even likely: {text}");
             assert!(words.surely_limit(text) || text.contains("access rate"), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_are_known_in_the_languages_of_providers() {
+        let words = words();
+        for text in [
+            "Zu viele Anfragen",
+            "ZU VIELE ZUGRIFFE IN KURZER ZEIT",
+            "Ihr Tageslimit ist überschritten.",
+            "Sie haben das Kontingent für heute AUSGESCHÖPFT",
+            "Trop de requêtes",
+            "Limite de requêtes dépassée",
+            "Vous avez ATTEINT LA LIMITE quotidienne",
+            "Demasiadas solicitudes",
+            "Ha superado el límite de su plan",
+            "Te veel verzoeken",
+            "De daglimiet is overschreden",
+        ] {
+            assert!(words.surely_limit(text), "{text}");
+            assert!(!words.about_money(text), "{text}");
+        }
+        for text in [
+            "Ihr Guthaben ist aufgebraucht",
+            "Nicht genügend Guthaben",
+            "Solde insuffisant",
+            "Vos crédits sont épuisés",
+            "Saldo insuficiente",
+            "Onvoldoende saldo",
+        ] {
+            assert!(words.about_money(text), "{text}");
+        }
+        for text in [
+            "Zugriff verweigert",
+            "Ungültiger API-Schlüssel",
+            "Der Server wurde nicht erreicht",
+            "Accès refusé",
+            "Clave de API no válida",
+            "Onbekend apparaat",
+        ] {
+            assert!(!words.likely_limit(text) && !words.about_money(text), "{text}");
         }
     }
 

@@ -17,9 +17,9 @@ pub(super) struct Tokens {
 pub(super) enum Said {
     Tokens(Tokens),
     /// The refresh token is not accepted.
-    InvalidGrant(Option<String>),
+    InvalidGrant(String),
     /// The client is not accepted, or asks wrongly.
-    Refused(String, Option<String>),
+    Refused(String, String),
     /// Nothing of either form.
     Other,
 }
@@ -49,10 +49,11 @@ pub(super) fn read(status: u16, body: &[u8]) -> Said {
     }
     // A limit or an overload is never about the token, whatever its body says.
     let Some(code) = text("error").filter(|_| matches!(status, 400 | 401 | 403)) else { return Said::Other };
-    let description = text("error_description").map(str::to_owned);
+    // Where it says no more than the code, that is what it said.
+    let words = text("error_description").filter(|words| !words.trim().is_empty()).unwrap_or(code).to_owned();
     match code {
-        dead if DEAD.contains(&dead) => Said::InvalidGrant(description),
-        refused if REFUSED.contains(&refused) => Said::Refused(refused.to_owned(), description),
+        dead if DEAD.contains(&dead) => Said::InvalidGrant(words),
+        refused if REFUSED.contains(&refused) => Said::Refused(refused.to_owned(), words),
         _ => Said::Other,
     }
 }

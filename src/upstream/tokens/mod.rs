@@ -222,7 +222,7 @@ impl Vault {
     pub fn take(&self, credential: CredentialId, asked_at: Stamp, arrived_at: Stamp, answer: Answer) -> Renewal {
         let status = Some(answer.status);
         let said = answer::read(answer.status, &answer.body);
-        let clean = |words: Option<String>| words.map(|w| self.redactor.text(&w).chars().take(160).collect());
+        let clean = |words: String| Some(self.redactor.text(&words).chars().take(160).collect());
         let result = match said {
             Said::Tokens(tokens) => {
                 self.redactor.learn(std::iter::once(tokens.access.clone()).chain(tokens.refresh.clone()));

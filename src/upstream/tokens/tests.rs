@@ -186,8 +186,10 @@ fn answers_are_told_apart() {
     let dead = r#"{"error":"invalid_grant","error_description":"refresh-token-1 was revoked"}"#;
     assert!(matches!(take(400, dead), Renewed::InvalidGrant(Some(said)) if said == "*** was revoked"));
     assert!(
-        matches!(take(401, r#"{"error":"invalid_client"}"#), Renewed::Refused(code, None) if code == "invalid_client")
+        matches!(take(401, r#"{"error":"invalid_client"}"#), Renewed::Refused(code, Some(said)) if code == "invalid_client" && said == code)
     );
+    let bare = take(400, r#"{"error":"expired_token","error_description":" "}"#);
+    assert!(matches!(bare, Renewed::InvalidGrant(Some(said)) if said == "expired_token"), "the code is what it said");
     // A limit is never taken for a dead token, whatever it says.
     for (status, body) in [
         (429, dead),

@@ -4,6 +4,7 @@
 use super::forms;
 use crate::domain::reply::Answer;
 use crate::domain::time::{Span, Wall};
+use crate::domain::wait::WaitForm;
 use crate::rules::ratelimit::{Policy, policies};
 use jiff::tz::TimeZone;
 
@@ -15,8 +16,8 @@ pub(super) fn hints(answer: &Answer, now: Wall, is_taken: impl Fn(&str) -> bool)
     let free = |(name, _): &&(String, String)| !is_taken(name);
     let named = answer.headers.iter().filter(free).filter_map(|(name, value)| {
         let wait = match kind(name)? {
-            Kind::After => forms::seconds(value).or_else(|| forms::until(value, now)),
-            Kind::AfterMs => forms::read(crate::domain::wait::WaitForm::Milliseconds, value, now, &TimeZone::UTC),
+            Kind::After => after(value, now),
+            Kind::AfterMs => after_ms(value, now),
             Kind::Reset => forms::auto(value, now, &TimeZone::UTC).filter(|_| !denies(answer, name)),
         };
         Some((canonical(name), wait?))
@@ -24,6 +25,24 @@ pub(super) fn hints(answer: &Answer, now: Wall, is_taken: impl Fn(&str) -> bool)
     let mut hints: Vec<Hint> = named.collect();
     hints.extend(structured(answer).map(|wait| ("RateLimit".to_owned(), wait)));
     hints
+}
+
+/// By the headers that mean nothing else. A reset stands beside good answers too.
+pub(super) fn says_when(answer: &Answer, now: Wall) -> bool {
+    let says = |(name, value): &(String, String)| match kind(name) {
+        Some(Kind::After) => after(value, now).is_some(),
+        Some(Kind::AfterMs) => after_ms(value, now).is_some(),
+        Some(Kind::Reset) | None => false,
+    };
+    answer.headers.iter().any(says)
+}
+
+fn after(value: &str, now: Wall) -> Option<Span> {
+    forms::seconds(value).or_else(|| forms::until(value, now))
+}
+
+fn after_ms(value: &str, now: Wall) -> Option<Span> {
+    forms::read(WaitForm::Milliseconds, value, now, &TimeZone::UTC)
 }
 
 /// By a count of nothing, or by a policy that is spent.

@@ -9,7 +9,7 @@ pub(in crate::rules) mod forms;
 mod headers;
 mod prose;
 mod source;
-mod tongues;
+pub(super) mod tongues;
 
 use super::Reading;
 use crate::domain::outcome::WaitHint;
@@ -26,6 +26,13 @@ const LOOKED_AT: usize = 64 << 10;
 /// Whether the answer says in a header that nothing is left: a 403 with it is no rejection of a credential.
 pub(super) fn says_that_nothing_is_left(answer: &Answer) -> bool {
     headers::says_that_nothing_is_left(answer)
+}
+
+/// Whether the answer says in a header when to come again, or a sentence in it does.
+pub(super) fn says_when(reading: &Reading<'_>, now_wall: Wall) -> bool {
+    let now = ending::clock_of(reading.answer, now_wall);
+    headers::says_when(reading.answer, now)
+        || reading.passages().into_iter().any(|text| !prose::hints(text, now).is_empty())
 }
 
 /// Where the waits of a connection stand, compiled once, and what is credible of them.

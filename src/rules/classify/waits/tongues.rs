@@ -1,5 +1,6 @@
-//! How waiting is spoken of in the languages of providers, as data: what stands before a length, what stands behind one, and what the units
-//! are called. A recipe's own `[[wait]]` with `text` speaks any other language.
+//! How refusals are spoken of in the languages of providers, as data: what stands before the length of a wait, what stands behind one, what
+//! the units are called; and how an amount is called that is used up. A recipe's own `[[wait]]` with `text`, and its rules, speak any other
+//! language.
 
 /// One language. Words are written in lower case; where one is the beginning of another, the longer comes first.
 pub(super) struct Tongue {
@@ -10,6 +11,12 @@ pub(super) struct Tongue {
     /// Seconds, minutes, hours, days.
     units: [&'static [&'static str]; 4],
     and: &'static str,
+    /// Wordings that can hardly mean anything but a limit.
+    enough: &'static [&'static str],
+    /// What is limited, what is paid with, and what stands near either when nothing is left of it; beginnings or ends of words too.
+    amounts: &'static [&'static str],
+    purses: &'static [&'static str],
+    spent: &'static [&'static str],
 }
 
 /// What the units are called in the form that is read.
@@ -17,7 +24,7 @@ const SHORT: [&str; 4] = ["s", "m", "h", "d"];
 
 #[rustfmt::skip]
 const TONGUES: [Tongue; 5] = [
-    // English: the form that is read has the units by itself.
+    // English: the form that is read has the units by itself, and refusals have patterns of their own.
     Tongue {
         before: &[
             "retrying", "retry", "trying", "try", "again", "wait", "replenished", "resets", "reset", "renewed", "refreshed", "available",
@@ -29,6 +36,10 @@ const TONGUES: [Tongue; 5] = [
             &["hours", "hour", "hrs", "hr", "h"], &["days", "day", "d"],
         ],
         and: "and",
+        enough: &[],
+        amounts: &[],
+        purses: &[],
+        spent: &[],
     },
     // German.
     Tongue {
@@ -41,6 +52,16 @@ const TONGUES: [Tongue; 5] = [
             &["sekunden", "sekunde", "sek"], &["minuten", "minute"], &["stunden", "stunde", "std"], &["tagen", "tage", "tag"],
         ],
         and: "und",
+        enough: &[
+            "zu viele anfragen", "zu viele api-anfragen", "zu viele abfragen", "zu viele aufrufe", "zu viele zugriffe",
+            "zu viele versuche", "zu viele verbindungen", "zu häufige", "ratenbegrenzung", "anfragelimit", "abfragelimit",
+        ],
+        amounts: &["limit", "kontingent", "obergrenze", "höchstzahl", "anzahl der anfragen", "anzahl der abfragen"],
+        purses: &["guthaben"],
+        spent: &[
+            "überschritten", "erreicht", "ausgeschöpft", "aufgebraucht", "erschöpft", "verbraucht", "ueberschritten", "erschoepft",
+            "nicht genügend", "nicht ausreichend", "zu niedrig",
+        ],
     },
     // French.
     Tongue {
@@ -51,6 +72,12 @@ const TONGUES: [Tongue; 5] = [
         behind: &["avant de réessayer", "d'attente"],
         units: [&["secondes", "seconde"], &["minutes", "minute"], &["heures", "heure"], &["jours", "jour"]],
         and: "et",
+        enough: &[
+            "trop de requêtes", "trop de requetes", "trop de demandes", "trop d'appels", "trop de tentatives", "trop de connexions",
+        ],
+        amounts: &["limite", "plafond", "nombre de requêtes", "nombre d'appels", "nombre maximal", "nombre maximum"],
+        purses: &["crédit", "credit", "solde"],
+        spent: &["dépassé", "depasse", "atteint", "épuisé", "epuise", "insuffisant"],
     },
     // Spanish.
     Tongue {
@@ -61,6 +88,13 @@ const TONGUES: [Tongue; 5] = [
         behind: &["antes de reintentar", "de espera"],
         units: [&["segundos", "segundo", "seg"], &["minutos", "minuto"], &["horas", "hora"], &["días", "día", "dias", "dia"]],
         and: "y",
+        enough: &[
+            "demasiadas solicitudes", "demasiadas peticiones", "demasiadas llamadas", "demasiadas consultas", "demasiadas conexiones",
+            "demasiados intentos",
+        ],
+        amounts: &["límite", "limite", "cuota", "cupo", "número máximo"],
+        purses: &["saldo", "crédito"],
+        spent: &["excedid", "superad", "sobrepasad", "alcanzad", "agotad", "insuficiente"],
     },
     // Dutch.
     Tongue {
@@ -68,6 +102,10 @@ const TONGUES: [Tongue; 5] = [
         behind: &["wachten", "opnieuw", "geblokkeerd"],
         units: [&["seconden", "seconde"], &["minuten", "minuut"], &["uren", "uur"], &["dagen", "dag"]],
         and: "en",
+        enough: &["te veel verzoeken", "te veel aanvragen", "te veel aanroepen", "te veel pogingen", "te veel verbindingen"],
+        amounts: &["limiet", "quotum", "maximum aantal"],
+        purses: &["tegoed", "saldo"],
+        spent: &["overschreden", "bereikt", "verbruikt", "opgebruikt", "onvoldoende"],
     },
 ];
 
@@ -94,6 +132,26 @@ pub(super) fn units() -> String {
 
 pub(super) fn ands() -> String {
     any(TONGUES.iter().map(|tongue| tongue.and))
+}
+
+/// Wordings of a limit in the languages other than English, whichever of the amount and what became of it comes first. Of lower case.
+pub(in crate::rules::classify) fn limits() -> String {
+    let enough = any(TONGUES.iter().flat_map(|tongue| tongue.enough.iter().copied()));
+    format!("{enough}|{}", used_up(|tongue| tongue.amounts))
+}
+
+/// The same of a purse.
+pub(in crate::rules::classify) fn purses() -> String {
+    used_up(|tongue| tongue.purses)
+}
+
+/// Within one sentence; an amount of one language is not used up in another.
+fn used_up(of: impl Fn(&Tongue) -> &'static [&'static str]) -> String {
+    let pairs = TONGUES.iter().filter(|tongue| !of(tongue).is_empty()).map(|tongue| {
+        let (what, spent) = (any(of(tongue).iter().copied()), any(tongue.spent.iter().copied()));
+        format!(r"(?:{what})[^.\n]{{0,60}}(?:{spent})|(?:{spent})[^.\n]{{0,60}}(?:{what})")
+    });
+    pairs.collect::<Vec<_>>().join("|")
 }
 
 /// A length in the units that every form has: `1 Stunde und 20 Minuten` is `1 h 20 m`.
