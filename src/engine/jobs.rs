@@ -249,6 +249,8 @@ fn judge(
     let reason = words::reason(verdict.outcome, status, detail);
     let again = command.retry == Retry::Idempotent;
     match verdict.outcome {
+        // Of a question a bare 202 is no answer yet; of a command it is the answer.
+        Outcome::NotReady if status == Some(202) => (JobState::Done, format!("accepted{said}")),
         Outcome::Data | Outcome::NotModified => (JobState::Done, format!("accepted{said}")),
         // A command may be answered with plain text; what it says is all that is known. JSON that is unexpected says that it failed.
         Outcome::Unexpected if body.is_none() && status.is_some_and(|s| (200..300).contains(&s)) => {
@@ -362,6 +364,8 @@ mod tests {
             (Outcome::Data, Some(200), JobState::Done, JobState::Done),
             (Outcome::Unexpected, Some(200), JobState::Done, JobState::Done),
             (Outcome::Unexpected, Some(404), JobState::Failed, JobState::Failed),
+            (Outcome::NotReady, Some(202), JobState::Done, JobState::Done),
+            (Outcome::NotReady, Some(404), JobState::Failed, JobState::Failed),
             (Outcome::TimedOut, None, JobState::Unknown, JobState::Queued),
             (Outcome::Dropped, None, JobState::Unknown, JobState::Queued),
             (Outcome::Unreachable, None, JobState::Failed, JobState::Queued),

@@ -190,6 +190,7 @@ impl Classifier {
             304 => (Outcome::Unexpected, "status 304 to a request without validators".to_owned()),
             206 => (Outcome::Unexpected, "status 206, a part of an answer".to_owned()),
             207 => (Outcome::Unexpected, "status 207, whose parts have outcomes of their own".to_owned()),
+            202 if is_hollow(reading) => (Outcome::NotReady, "status 202, accepted and not answered yet".to_owned()),
             200..300 => self.success(reading, now_wall),
             401 | 403 if self.body_reads_like(reading, Words::likely_limit) => limit(" with a text about a limit"),
             401 | 403 if waits::says_that_nothing_is_left(reading.answer) => limit(" with nothing left"),
@@ -256,6 +257,14 @@ impl Classifier {
         let about_a_limit = || reading.passages().into_iter().find(|text| Words::known().surely_limit(text));
         let spoken = message.or_else(about_a_limit).or_else(|| said::message(body));
         spoken.and_then(said::clean).or_else(|| said::clean(&reading.text))
+    }
+}
+
+/// Nothing, or nothing in it.
+fn is_hollow(reading: &Reading<'_>) -> bool {
+    match &reading.json {
+        Some(body) => said::is_empty(body),
+        None => reading.text.trim().is_empty(),
     }
 }
 

@@ -132,7 +132,7 @@ fn is_one_of(names: &[&str], name: &str) -> bool {
     names.contains(&plain.as_str())
 }
 
-fn is_empty(value: &Value) -> bool {
+pub(super) fn is_empty(value: &Value) -> bool {
     value.is_null()
         || value.as_str().is_some_and(str::is_empty)
         || !has_content(value) && (value.is_array() || value.is_object())
