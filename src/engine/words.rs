@@ -1,11 +1,15 @@
 //! The sentences: what happened, since when, what still works, when it changes. One place, so that log, page, API and event
 //! say the same.
 
+mod holds;
+
+pub use holds::{TOKEN_ENDPOINT, easing, hold_ended, hold_sentence, hold_started, probing, ramp_began};
+
 use super::core::Conn;
 use super::fetch::Stopped;
 use super::fetch::circuit::ailing;
 use super::targets::Target;
-use crate::domain::connection::{Hold, HoldReason, Recent};
+use crate::domain::connection::{Hold, Recent};
 use crate::domain::ids::TargetName;
 use crate::domain::item::{ChangeKind, HistoryEntry};
 use crate::domain::outcome::{Outcome, Verdict};
@@ -93,63 +97,8 @@ pub fn reason(outcome: Outcome, status: Option<u16>, detail: &str) -> String {
     if detail.is_empty() { format!("{why}{code}") } else { format!("{why}{code}: {detail}") }
 }
 
-/// How rules begin that judge an answer to a renewal.
-pub const TOKEN_ENDPOINT: &str = "token endpoint: ";
-
 fn quoted(said: Option<&str>) -> String {
     said.map(|s| format!(" It said: \u{201c}{}\u{201d}", ended(s))).unwrap_or_default()
-}
-
-pub fn hold_started(conn: &Conn, hold: &Hold, now: &Now) -> String {
-    let sentence = hold_sentence(conn, hold, now, Telling::Kept);
-    format!("{sentence} That long because of {}{}", ended(&hold.source), quoted(hold.said.as_deref()))
-}
-
-/// Why a credential is held and until when. What the provider said stands beside it, in a field of its own.
-pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> String {
-    let provider = &conn.spec.provider;
-    let until = time_ahead(hold.until, now, telling);
-    let since = clock_time(hold.since.wall, now.wall());
-    let left = |to: &str| format!("{provider} has nothing left for {to} since {since}: {}", hold.rule);
-    if let Some(endpoint) = hold.scope.endpoint() {
-        if hold.reason == HoldReason::Exhausted {
-            return format!("{}; not asked until {until}. The rest goes on.", left(&format!("{endpoint} alone")));
-        }
-        let why = in_words(hold.reason);
-        return format!(
-            "{provider} refused {endpoint} alone at {since} ({why}); not asked until {until}. The rest goes on."
-        );
-    }
-    match hold.reason {
-        HoldReason::RateLimited => format!("{provider} rate limited us at {since}; held until {until}."),
-        HoldReason::Exhausted => {
-            format!("{}; held until {until}.", left("us"))
-        }
-        HoldReason::CredentialRejected => {
-            format!("{provider} refused the credential at {since}; asked again at {until}, or once it is replaced.")
-        }
-        HoldReason::Overloaded if hold.rule.starts_with(TOKEN_ENDPOINT) => {
-            format!("{provider} gave no access token at {since}; asked again at {until}.")
-        }
-        HoldReason::Overloaded => format!("{provider} asked us at {since} to wait; held until {until}."),
-        HoldReason::Unpaid => format!(
-            "{provider} said at {since} that money, points or the plan of the account are used up; that does not pass by \
-             waiting: pay, or choose another plan. Asked again at {until}."
-        ),
-        HoldReason::Gone => format!("{provider} said at {since} that this is gone for good; asked again at {until}."),
-    }
-}
-
-/// Why, in the middle of a sentence.
-const fn in_words(reason: HoldReason) -> &'static str {
-    match reason {
-        HoldReason::RateLimited => "rate limited",
-        HoldReason::Exhausted => "the long window is spent",
-        HoldReason::CredentialRejected => "not with this credential",
-        HoldReason::Overloaded => "asked to wait",
-        HoldReason::Gone => "gone for good",
-        HoldReason::Unpaid => "out of money or plan",
-    }
 }
 
 /// Why a caller was stopped, in words.
@@ -186,27 +135,6 @@ fn refused(refusal: &Refusal, now: &Now, telling: Telling) -> String {
             format!("limit \"{limit}\" can never fund it")
         }
     }
-}
-
-/// A hold whose time is up, before anybody knows whether the provider agrees.
-pub fn probing(hold: &Hold, now: &Now) -> String {
-    let since = clock_time(hold.since.wall, now.wall());
-    format!("The hold of {since} is over; one request alone finds out whether the provider agrees.")
-}
-
-/// The way back.
-pub fn easing(share: &str, hold: &Hold, now: &Now) -> String {
-    let since = clock_time(hold.since.wall, now.wall());
-    format!("After the hold of {since} polls come at {share} of their usual rate and grow back.")
-}
-
-pub fn ramp_began(conn: &Conn, hold: &Hold, now: &Now) -> String {
-    format!("{}; polls come slower at first and grow back over the next ones", hold_ended(conn, hold, now))
-}
-
-pub fn hold_ended(conn: &Conn, hold: &Hold, now: &Now) -> String {
-    let since = clock_time(hold.since.wall, now.wall());
-    format!("{} answers again; the hold of {since} is over", conn.spec.provider)
 }
 
 pub fn troubled(conn: &Conn, trouble: &Trouble) -> String {
