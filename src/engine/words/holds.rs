@@ -23,6 +23,11 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> S
         if hold.reason == HoldReason::Exhausted {
             return format!("{}; not asked until {until}. The rest goes on.", left(&format!("{endpoint} alone")));
         }
+        if hold.reason == HoldReason::Overloaded {
+            return format!(
+                "{provider} asked us at {since} to wait with {endpoint} alone; not asked until {until}. The rest goes on."
+            );
+        }
         let why = in_words(hold.reason);
         return format!(
             "{provider} refused {endpoint} alone at {since} ({why}); not asked until {until}. The rest goes on."

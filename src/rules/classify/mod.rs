@@ -137,9 +137,8 @@ impl Classifier {
         });
         let said = if outcome.is_good() { None } else { self.said(&reading) };
         let wait = match outcome {
-            Outcome::Limited | Outcome::Unpaid | Outcome::Overloaded | Outcome::NotReady => {
-                self.waits.hint(&reading, now_wall)
-            }
+            Outcome::Limited | Outcome::Unpaid | Outcome::Overloaded => self.waits.hint(&reading, now_wall),
+            Outcome::NotReady => self.waits.stated(&reading, now_wall),
             _ => None,
         };
         Classified { verdict: Verdict { outcome, rule, said, wait, reach, limit }, body: reading.json }

@@ -108,7 +108,17 @@ fn a_403_that_tells_when_to_come_again_does_not_reject_the_credential() {
         CredentialRejected,
         "so do good ones"
     );
+    let window = [("x-hubspot-ratelimit-interval-milliseconds", "10000")];
+    assert_eq!(verdict(403, &window, "Forbidden").outcome, CredentialRejected, "and so do theirs");
     assert_eq!(verdict(401, &after("30"), "Unauthorized").outcome, CredentialRejected, "a token is renewed");
+}
+
+#[test]
+fn what_is_not_ready_states_when_in_a_header_or_a_source_of_the_recipe() {
+    let wait = |headers: &[(&str, &str)], body| verdict(202, headers, body).wait.map(|w| w.wait.as_secs());
+    assert_eq!(wait(&[("retry-after", "90")], ""), Some(90));
+    assert_eq!(wait(&[("x-ratelimit-reset", "90"), ("x-ratelimit-remaining", "0")], ""), None, "another matter");
+    assert_eq!(wait(&[], ""), None);
 }
 
 /// Money is not a matter of waiting, unless the provider says when to come again. A limit stays a limit.

@@ -55,7 +55,7 @@ pub fn changes(answered: &Answered<'_>, now: &Now) -> Vec<HoldChange> {
     let proven = concerned.filter(|h| answered.reserved_at.steady >= h.since.steady);
     let eased = proven.filter_map(|hold| back::after_good(hold, answered.reserved_at, answered.interval, now));
     let spent = answered.spent.filter(|_| answered.verdict.outcome.is_good());
-    let hold = spent.and_then(|spent| until_reset(answered, spent, now));
+    let hold = spent.and_then(|spent| until_reset(answered, spent, now)).or_else(|| until_ready(answered, now));
     let eased = eased.filter(|change| hold.as_ref().is_none_or(|h| h.scope != *change.scope()));
     let news = hold.as_ref().filter(|h| !answered.holds.contains(h)).cloned().map(HoldChange::Put);
     eased.chain(news).collect()
@@ -81,6 +81,26 @@ fn until_reset(answered: &Answered<'_>, spent: &Spent, now: &Now) -> Option<Hold
         return Some(longer.clone());
     }
     let (reason, said) = (HoldReason::Exhausted, None);
+    Some(Hold { scope, since: now.stamp(), until, reason, source, rule, said, strikes: 0, ramp: None })
+}
+
+/// Nothing was refused, and the answer is not ready until a time that is stated with it. It grows with nothing: to wait was all that was
+/// asked.
+fn until_ready(answered: &Answered<'_>, now: &Now) -> Option<Hold> {
+    let Answered { verdict, endpoint, holds, waits, .. } = *answered;
+    let hint = verdict.wait.as_ref().filter(|_| verdict.outcome == Outcome::NotReady)?;
+    let scope = match verdict.reach {
+        Some(Reach::Nobody) => return None,
+        Some(Reach::Credential) => HoldScope::Credential,
+        Some(Reach::Endpoint) | None => HoldScope::Endpoint(endpoint.clone()),
+    };
+    let WaitHint { wait, source, .. } = within(waits, hint.source.clone(), hint.wait);
+    let until = now.steady + wait;
+    let last = holds.iter().find(|h| h.scope == scope && h.is_in_force(now.steady));
+    if let Some(longer) = last.filter(|h| h.until >= until) {
+        return Some(longer.clone());
+    }
+    let (reason, rule, said) = (HoldReason::Overloaded, verdict.rule.clone(), verdict.said.clone());
     Some(Hold { scope, since: now.stamp(), until, reason, source, rule, said, strikes: 0, ramp: None })
 }
 

@@ -74,6 +74,25 @@ fn one_endpoint_that_is_rejected_is_not_a_dead_credential() {
 }
 
 #[test]
+fn what_is_not_ready_until_a_stated_time_is_not_asked_before() {
+    let not_ready = |s| Verdict { outcome: Outcome::NotReady, ..limited(s) };
+    let mut desk = Desk::default();
+    desk.hears(0, "/a", &verdict(Outcome::NotReady));
+    assert!(desk.holds.is_empty(), "nothing is stated");
+    for (row, s) in [0, 100, 200].into_iter().enumerate() {
+        desk.hears(s, "/a", &not_ready(90));
+        assert_eq!(desk.scopes(), [alone("/a")], "the others go on");
+        assert_eq!(desk.holds[0].until, Steady((s + 90) * 1000), "and it does not grow: answer {row}");
+    }
+    desk.hears(250, "/a", &not_ready(5));
+    assert_eq!(desk.holds[0].until, Steady(290 * 1000), "nor is it brought forward");
+    desk.hears(300, "/a", &verdict(Outcome::Data));
+    assert!(desk.holds.is_empty());
+    desk.hears(400, "/a", &Verdict { reach: Some(Reach::Nobody), ..not_ready(90) });
+    assert!(desk.holds.is_empty(), "a recipe knows better");
+}
+
+#[test]
 fn when_every_endpoint_in_use_is_rejected_it_is_the_credential() {
     let mut desk = Desk::default();
     desk.hears(0, "/a", &verdict(Outcome::CredentialRejected));

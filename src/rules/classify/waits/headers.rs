@@ -13,35 +13,39 @@ pub(super) type Hint = (String, Span);
 
 /// What the general headers say. `is_taken`: a recipe reads this header itself.
 pub(super) fn hints(answer: &Answer, now: Wall, is_taken: impl Fn(&str) -> bool) -> Vec<Hint> {
-    let free = |(name, _): &&(String, String)| !is_taken(name);
-    let named = answer.headers.iter().filter(free).filter_map(|(name, value)| {
+    let mut hints = retry_after(answer, now, &is_taken);
+    let free = answer.headers.iter().filter(|(name, _)| !is_taken(name));
+    hints.extend(free.filter_map(|(name, value)| {
         let wait = match kind(name)? {
-            Kind::After => after(value, now),
-            Kind::AfterMs => after_ms(value, now),
+            Kind::WindowMs => milliseconds(value, now),
             Kind::Reset => forms::auto(value, now, &TimeZone::UTC).filter(|_| !denies(answer, name)),
+            Kind::After | Kind::AfterMs => None,
         };
         Some((canonical(name), wait?))
-    });
-    let mut hints: Vec<Hint> = named.collect();
+    }));
     hints.extend(structured(answer).map(|wait| ("RateLimit".to_owned(), wait)));
     hints
 }
 
-/// By the headers that mean nothing else. A reset stands beside good answers too.
-pub(super) fn says_when(answer: &Answer, now: Wall) -> bool {
-    let says = |(name, value): &(String, String)| match kind(name) {
-        Some(Kind::After) => after(value, now).is_some(),
-        Some(Kind::AfterMs) => after_ms(value, now).is_some(),
-        Some(Kind::Reset) | None => false,
-    };
-    answer.headers.iter().any(says)
+/// What the headers say that mean nothing else. Windows and resets stand beside good answers too.
+pub(super) fn retry_after(answer: &Answer, now: Wall, is_taken: impl Fn(&str) -> bool) -> Vec<Hint> {
+    let free = answer.headers.iter().filter(|(name, _)| !is_taken(name));
+    let read = free.filter_map(|(name, value)| {
+        let wait = match kind(name)? {
+            Kind::After => after(value, now),
+            Kind::AfterMs => milliseconds(value, now),
+            Kind::WindowMs | Kind::Reset => None,
+        };
+        Some((canonical(name), wait?))
+    });
+    read.collect()
 }
 
 fn after(value: &str, now: Wall) -> Option<Span> {
     forms::seconds(value).or_else(|| forms::until(value, now))
 }
 
-fn after_ms(value: &str, now: Wall) -> Option<Span> {
+fn milliseconds(value: &str, now: Wall) -> Option<Span> {
     forms::read(WaitForm::Milliseconds, value, now, &TimeZone::UTC)
 }
 
@@ -55,14 +59,19 @@ enum Kind {
     /// RFC 9110 section 10.2.3: seconds or an HTTP-date.
     After,
     AfterMs,
+    /// The window of a limit, in which it is free again.
+    WindowMs,
     /// A unit that only its magnitude tells.
     Reset,
 }
 
 fn kind(name: &str) -> Option<Kind> {
     let name = name.to_ascii_lowercase();
-    if name.ends_with("retry-after-ms") || is_limit(&name) && name.ends_with("-milliseconds") {
+    if name.ends_with("retry-after-ms") {
         return Some(Kind::AfterMs);
+    }
+    if is_limit(&name) && name.ends_with("-milliseconds") {
+        return Some(Kind::WindowMs);
     }
     if name == "retryafter" || name.ends_with("retry-after") {
         return Some(Kind::After);

@@ -31,7 +31,7 @@ pub(super) fn says_that_nothing_is_left(answer: &Answer) -> bool {
 /// Whether the answer says in a header when to come again, or a sentence in it does.
 pub(super) fn says_when(reading: &Reading<'_>, now_wall: Wall) -> bool {
     let now = ending::clock_of(reading.answer, now_wall);
-    headers::says_when(reading.answer, now)
+    !headers::retry_after(reading.answer, now, |_| false).is_empty()
         || reading.passages().into_iter().any(|text| !prose::hints(text, now).is_empty())
 }
 
@@ -63,6 +63,18 @@ impl Waits {
             hints.extend(bodies::hints(body, now));
         }
         hints.extend(reading.passages().into_iter().flat_map(|text| prose::hints(text, now)));
+        hints.extend(own.into_iter().map(|(_, hint)| hint));
+        let (source, wait) = hints.into_iter().max_by_key(|(_, wait)| *wait)?;
+        Some(within(&self.bounds, source, wait))
+    }
+
+    /// The same of what is said for this alone: `Retry-After`, and the recipe's own sources. What else an answer that is no refusal tells
+    /// of times is about other things.
+    pub(super) fn stated(&self, reading: &Reading<'_>, now_wall: Wall) -> Option<WaitHint> {
+        let now = ending::clock_of(reading.answer, now_wall);
+        let own = self.own(reading, now);
+        let is_taken = |name: &str| own.iter().any(|(source, _)| source.reads_header(name));
+        let mut hints = headers::retry_after(reading.answer, now, is_taken);
         hints.extend(own.into_iter().map(|(_, hint)| hint));
         let (source, wait) = hints.into_iter().max_by_key(|(_, wait)| *wait)?;
         Some(within(&self.bounds, source, wait))
