@@ -41,7 +41,8 @@ pub fn configuration(listen: SocketAddr, data: &Path, yard: &Way<'_>, field: &Wa
 }
 
 fn work_order(name: &str) -> String {
-    format!("\n[[connection.target]]\nname = \"{name}\"\nlike = \"work-order\"\nget  = \"/tasks?subsector={name}\"\n")
+    let own = name.to_ascii_lowercase();
+    format!("\n[[connection.target]]\nname = \"{own}\"\nlike = \"work-order\"\nget  = \"/tasks?subsector={name}\"\n")
 }
 
 /// A basic string of TOML.

@@ -194,7 +194,7 @@ fn waiting(core: &Core, conn: &Conn) -> Result<Vec<Asked>, StoreError> {
     let now = core.clock.now();
     let mut asked = Vec::new();
     for scan in &conn.scans {
-        if scan.is_due(core.store.scan(scan.key())?.as_ref(), &now) {
+        if !scan.rests() && scan.is_due(core.store.scan(scan.key())?.as_ref(), &now) {
             asked.push(Asked::Scan(Arc::clone(scan)));
         }
     }

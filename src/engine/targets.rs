@@ -121,13 +121,16 @@ impl Target {
     pub fn is_watched(&self) -> bool {
         self.watched.load(Ordering::Relaxed)
     }
-    /// Whether a scan brings it its rows. It may have a request of its own all the same, for who asks about it alone.
+    /// Whether a scan brings it its rows; of a scan: whether its targets are asked one by one in its place. It may have a request of its own all the same, for who asks about it alone.
     pub fn feed(&self, by_a_scan: bool) {
         self.fed.store(by_a_scan, Ordering::Relaxed);
     }
+    pub fn is_fed(&self) -> bool {
+        self.fed.load(Ordering::Relaxed)
+    }
     /// Whether it costs anything to poll it.
     pub fn is_polled(&self) -> bool {
-        self.endpoint.is_some() && self.is_watched() && !self.fed.load(Ordering::Relaxed)
+        self.endpoint.is_some() && self.is_watched() && !self.is_fed()
     }
 }
 

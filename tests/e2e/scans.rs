@@ -224,3 +224,46 @@ async fn rows_that_say_nothing_of_their_targets_any_more_are_no_empty_targets() 
         assert_eq!(app.target("field", order).await["item_count"], 3);
     }
 }
+
+/// Each can be asked by itself.
+fn all_by_themselves(n: u64) -> String {
+    let own = |i: u64| {
+        format!(
+            "[[connection.target]]\nname = \"s{i}\"\nget = \"/own?order=S{i}\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n\
+             title = \"$.name\"\n"
+        )
+    };
+    (0..n).map(own).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f12_a_scan_rests_while_its_targets_cost_less_one_by_one_and_goes_on_when_they_do_not() {
+    let provider = provider(12, 3, 6).await;
+    let every = |c: Connection| {
+        c.every("1s").limit_text("name = \"minute\"\nrequests = 600\nwindow = \"1m\"\nkind = \"rolling\"")
+    };
+    let config = |n: u64| Config::new().with(every(field(&provider, &all_by_themselves(n))));
+    // Four pages for two work orders: they are asked by themselves once it is known whom the scan feeds.
+    let mut app = TestApp::start(config(2)).await;
+    is_published(&app, 1).await;
+    let view = scan_when(&app, "it rests", |s| s["resting"].is_string()).await;
+    assert!(
+        view["resting"].as_str().is_some_and(|r| r.contains("takes 2 requests") && r.contains("would take 4")),
+        "{view}"
+    );
+    let asked = provider.count();
+    tokio::time::sleep(secs(3)).await;
+    let since: Vec<String> = provider.seen().into_iter().skip(asked).map(|seen| format!("{seen:?}")).collect();
+    assert!(since.len() >= 2 && since.iter().all(|seen| seen.contains("/own")), "one by one: {since:?}");
+    let target = app.target("field", "s0").await;
+    assert_eq!((&target["fed_by"], &target["item_count"]), (&Value::Null, &2.into()), "{target}");
+    assert!(app.get("/c/field").await.body.contains("asked one by one"));
+
+    // Six work orders would take six requests: the scan is the cheaper way again.
+    app.stop().await;
+    app.configure(config(6));
+    app.boots().await;
+    scan_when(&app, "it is read again", |s| s["resting"].is_null() && s["last_run"]["generation"].as_u64() > Some(1))
+        .await;
+    assert_eq!(app.target("field", "s5").await["fed_by"]["scan"], "project");
+}

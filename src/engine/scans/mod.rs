@@ -8,12 +8,14 @@ pub mod publish;
 pub mod show;
 
 use super::core::{Conn, Core};
-use super::targets::Target;
+use super::targets::{Target, TargetSet};
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::page::Ask;
 use crate::domain::scan::{Building, ScanSpec, ScanState};
 use crate::domain::time::{Now, Span};
 use crate::rules::feed::{Feeds, Gathering};
+use crate::rules::plan::Demand;
+use crate::rules::plan::choice::{Choice, Way, choose};
 use crate::store::{Commit, Generation, GenerationRow, Lane, Store, StoreError, Write};
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -75,6 +77,11 @@ impl Scan {
         self.question.key.target.as_str()
     }
 
+    /// Its targets are asked one by one meanwhile, which costs less.
+    pub fn rests(&self) -> bool {
+        self.question.is_fed()
+    }
+
     pub fn members(&self) -> Arc<HashSet<TargetName>> {
         Arc::clone(&self.members.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -105,14 +112,36 @@ impl Scan {
 impl Conn {
     /// Looks whom polls ask about now: whose phase says so, and who is not fed by a scan. Whether there is anybody.
     pub fn look(&self, grace: Option<Span>, now: &Now) -> bool {
-        let scans = self.scans.iter().fold(false, |any, scan| scan.question.look(None, now) || any);
+        let mut any = false;
+        self.targets.now().iter().for_each(|target| any |= target.look(grace, now));
+        self.scans.iter().for_each(|scan| any |= scan.question.look(None, now));
         self.spare_fed();
-        self.targets.now().iter().fold(scans, |any, target| target.look(grace, now) || any)
+        any
     }
 
-    /// Who is fed by a scan is not polled besides.
+    /// Who is fed by a scan is not polled besides; and a scan rests while its targets cost less one by one.
     fn spare_fed(&self) {
-        self.targets.now().iter().for_each(|target| target.feed(self.feeder(target).is_some()));
+        let targets = self.targets.now();
+        self.scans.iter().for_each(|scan| scan.question.feed(self.way(scan, &targets).way == Way::Single));
+        let is_fed = |target: &Target| self.feeder(target).is_some_and(|scan| !scan.rests());
+        targets.iter().for_each(|target| target.feed(is_fed(target)));
+    }
+
+    /// What costs less now: a request for each target that is watched, or the scan that feeds them (F12). Before its first reading nobody
+    /// knows whom it feeds; with an interval of its own it is asked as often as that says; where a target cannot be asked by itself there is
+    /// no choice; and one that no scan has named yet, though it is asked like those of this one, may belong to it.
+    pub fn way(&self, scan: &Scan, targets: &TargetSet) -> Choice {
+        let members = scan.members();
+        let watched = || targets.iter().filter(|target| target.is_watched());
+        let is_own = |target: &&Arc<Target>| self.feeder(target).is_some_and(|f| std::ptr::eq(f.as_ref(), scan));
+        let asked: HashSet<_> = watched().filter(is_own).filter_map(|target| target.endpoint.clone()).collect();
+        let may_be = |target: &Arc<Target>| target.endpoint.as_ref().is_none_or(|own| asked.contains(own));
+        let is_new = |target: &Arc<Target>| self.feeder(target).is_none() && may_be(target);
+        let demand = |target: &Arc<Target>| Demand::of(&target.spec, target.pages.get(), target.cost());
+        let single: Option<Vec<Demand>> = watched().filter(is_own).map(demand).collect();
+        let single = single.filter(|_| scan.interval.is_none() && !members.is_empty() && !watched().any(is_new));
+        let whole: Vec<Demand> = demand(&scan.question).into_iter().collect();
+        choose(single.as_deref(), &whole)
     }
 
     /// The scan that a target is fed by: the one that named it. Where a connection has one scan alone, it feeds whoever cannot be asked.

@@ -10,6 +10,7 @@ use crate::engine::targets::Target;
 use crate::engine::view::{
     BuildingView, FedView, FeedView, RefreshCost, RunView, ScanView, Seconds, StaleView, UnmatchedView, When,
 };
+use crate::rules::plan::choice::{Choice, Cost};
 use crate::store::StoreError;
 use std::sync::Arc;
 
@@ -35,7 +36,21 @@ fn feed(core: &Core, conn: &Conn, scan: &Scan, now: &Now) -> Result<FeedView, St
         last_run: last_run(&state),
         building: state.building.as_ref().map(building),
         stale: stale(&asked),
+        resting: scan.rests().then(|| resting(&conn.way(scan, &conn.targets.now()))),
     })
+}
+
+fn resting(choice: &Choice) -> String {
+    let cost = |cost: Cost| match cost.requests == cost.units {
+        true => format!("{}", cost.requests),
+        false => format!("{} ({} units)", cost.requests, cost.units),
+    };
+    let single = choice.single.map_or_else(|| "fewer".to_owned(), cost);
+    format!(
+        "Its targets are asked one by one, which takes {single} requests a round; the scan would take {}. It goes on as soon as it is the \
+         cheaper way.",
+        cost(choice.scan)
+    )
 }
 
 fn stale(asked: &TargetState) -> Option<StaleView> {
@@ -116,7 +131,7 @@ pub fn fed(conn: &Conn, target: &Target, asked: &[TargetState]) -> Option<FedVie
 }
 
 fn fed_from<'a>(conn: &'a Conn, target: &Target, asked: &'a [TargetState]) -> Option<(&'a Scan, &'a TargetState)> {
-    let feeder = conn.feeder(target)?;
+    let feeder = conn.feeder(target).filter(|scan| !scan.rests())?;
     let mut both = conn.scans.iter().zip(asked);
     both.find(|(scan, _)| Arc::ptr_eq(scan, feeder)).map(|(scan, state)| (scan.as_ref(), state))
 }

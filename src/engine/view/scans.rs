@@ -40,6 +40,8 @@ pub struct FeedView {
     pub building: Option<BuildingView>,
     /// Why nothing newer was published.
     pub stale: Option<StaleView>,
+    /// Why it is not read now: its targets cost less one by one.
+    pub resting: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -16,6 +16,7 @@ pub(super) struct Scan {
     pub unmatched: Option<String>,
     pub building: Option<(String, Moment)>,
     pub trouble: Option<String>,
+    pub resting: Option<String>,
 }
 
 pub(super) fn scan(face: &Face, view: &FeedView) -> Scan {
@@ -35,6 +36,7 @@ pub(super) fn scan(face: &Face, view: &FeedView) -> Scan {
         unmatched: view.last_run.as_ref().and_then(strays),
         building: view.building.as_ref().map(under_way),
         trouble: view.stale.as_ref().map(|s| s.reason.clone()),
+        resting: view.resting.clone(),
     }
 }
 
