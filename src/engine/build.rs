@@ -24,9 +24,16 @@ use std::sync::{Arc, Mutex, RwLock};
 /// Of so many charges of a connection the dearest is remembered over a restart.
 pub const PRICES: usize = 200;
 
-/// The connections; the schedule of those that never polled: written down at once, so that restarts do not postpone it; and what was
-/// noticed, for people.
-pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>, Vec<String>), String> {
+/// Connections that can run.
+pub struct Built {
+    pub conns: Vec<Conn>,
+    /// The schedule of those that never polled: written down at once, so that restarts do not postpone it.
+    pub firsts: Vec<Write>,
+    /// What was noticed, for people.
+    pub notes: Vec<String>,
+}
+
+pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
     let budgets = budgets(parts, now)?;
     for spec in parts.connections.iter().filter(|spec| spec.oauth.is_some()) {
         let apart = fetch::token::apart(credential_of(parts, &spec.key)?);
@@ -52,7 +59,7 @@ pub fn build(parts: &Parts, now: &Now) -> Result<(Vec<Conn>, Vec<Write>, Vec<Str
     }
     // Only now is it known how long a round is.
     firsts.extend(conns.iter_mut().filter_map(|conn| first_poll(conn, now)));
-    Ok((conns, firsts, notes))
+    Ok(Built { conns, firsts, notes })
 }
 
 fn connection(

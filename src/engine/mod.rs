@@ -145,7 +145,7 @@ pub async fn start(parts: Parts) -> Result<(appliance::Appliance, Running), Stri
 /// Installs budgets and reads what is durable: from here on readers can be served. Nothing runs before [`Running::begin`].
 pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> {
     let now = parts.clock.now();
-    let (conns, firsts, noticed) = build::build(&parts, &now)?;
+    let build::Built { conns, firsts, notes: noticed } = build::build(&parts, &now)?;
     let notes = [notes(&parts.opening, &now), parts.notes, noticed].concat();
     let polling = Polling::new(parts.polling, parts.store.polling().map_err(|e| e.to_string())?.unwrap_or_default());
     let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, putting: parts.putting };

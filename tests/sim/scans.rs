@@ -180,7 +180,7 @@ async fn ends(at: u64, cut: Cut, dice: &mut Dice) -> bool {
     let world = first_reading().await;
     let when = format!("operation {at}, {cut:?}");
     let (appliance, running) = world.start().await.expect("a start");
-    world.disk.fail_after(at, at % 2 == 0);
+    world.disk.fail_after(at, at.is_multiple_of(2));
     let first = order(0);
     let refreshed = tokio::select! {
         biased;
