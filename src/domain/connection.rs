@@ -185,8 +185,30 @@ pub struct Recent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     pub interval: Option<IntervalOverride>,
+    /// What the interval that was set for a time stands in front of: it is back when that is over (F13).
+    pub standing: Option<IntervalOverride>,
     pub inactivity_ttl: Option<SpanOverride>,
     pub completion_grace: Option<SpanOverride>,
+}
+
+impl Overrides {
+    /// Sets the interval, or clears it. What is set until further notice stays behind what is set for a time, and only behind that.
+    pub fn set_interval(&mut self, interval: Option<IntervalOverride>) {
+        let lasting = |set: &IntervalOverride| set.until.is_none();
+        let standing = self.interval.take().filter(lasting).or(self.standing.take());
+        self.standing = standing.filter(|_| interval.as_ref().is_some_and(|set| !lasting(set)));
+        self.interval = interval;
+    }
+
+    /// The time of what was set for a time is over.
+    pub fn restore_interval(&mut self) {
+        self.interval = self.standing.take();
+    }
+
+    /// What is set until further notice, in force or behind what is set for a time.
+    pub fn lasting_interval(&self) -> Option<&IntervalOverride> {
+        self.interval.as_ref().filter(|set| set.until.is_none()).or(self.standing.as_ref())
+    }
 }
 
 /// How often to poll instead.

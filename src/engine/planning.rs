@@ -59,7 +59,7 @@ impl Conn {
     /// What it wishes for those who spend with it; `None`: it is not polled. What an operator set for a bounded time is not in it: it is
     /// paid with what is left over, and slows nobody else down.
     pub(super) fn lasting_wish(&self, state: &ConnectionState) -> Option<Span> {
-        let lasting = state.overrides.interval.as_ref().filter(|set| set.until.is_none());
+        let lasting = state.overrides.lasting_interval();
         self.enabled(state).then(|| every(lasting.map_or(self.spec.poll.interval, |set| set.interval)))
     }
 

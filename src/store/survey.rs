@@ -58,8 +58,8 @@ impl Newest {
             Breaker::Open { since, .. } | Breaker::HalfOpen { since } => Some(since),
         };
         self.see_all([c.last_poll_at, breaker, c.last_outcome.map(|(at, _)| at), c.enabled.as_ref().map(|s| s.at)]);
-        let Overrides { interval, inactivity_ttl, completion_grace } = &c.overrides;
-        self.see_all([interval.as_ref().map(|o| o.at)]);
+        let Overrides { interval, standing, inactivity_ttl, completion_grace } = &c.overrides;
+        self.see_all([interval, standing].map(|o| o.as_ref().map(|o| o.at)));
         self.see_all([inactivity_ttl, completion_grace].map(|o| o.as_ref().map(|o| o.at)));
     }
     fn target(&mut self, t: &TargetState) {

@@ -61,6 +61,27 @@ async fn f13_an_override_that_ended_while_nothing_ran_is_not_in_force_after_the_
     told(&app, "the time that tests set it for is over").await;
 }
 
+/// What an operator had set until further notice is what is restored, also after a kill; and clearing clears both.
+#[tokio::test(flavor = "multi_thread")]
+async fn f13_a_timed_override_restores_what_was_set_before_it() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("60s"))).await;
+    app.has_polled("yard", "controller").await;
+    patched(&app, YARD, json!({"interval": "90s"})).await.expect(200);
+    patched(&app, YARD, json!({"interval": "30s", "interval_for": "3s"})).await.expect(200);
+    patched(&app, YARD, json!({"interval": "20s", "interval_for": "4s"})).await.expect(200);
+    app.crash().await;
+    let over = app.connection_when("yard", "the override is over", |c| c["poll"]["interval_seconds"] == 90).await;
+    let set = &over["controls"]["interval"]["set"];
+    assert_eq!((&set["value"], &set["until"]), (&json!(90), &Value::Null), "{over}");
+    told(&app, "interval 20 s \u{2192} 90 s: the time that tests set it for is over").await;
+
+    patched(&app, YARD, json!({"interval": "20s", "interval_for": "2s"})).await.expect(200);
+    patched(&app, YARD, json!({"interval": null})).await.expect(200);
+    tokio::time::sleep(secs(3)).await;
+    assert_eq!(app.connection("yard").await["controls"]["interval"]["set"], Value::Null, "cleared is cleared");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn f11_null_clears_what_was_set_and_each_change_says_what_was_before_and_by_whom() {
     let provider = FakeProvider::unlimited().await;

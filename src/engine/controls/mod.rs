@@ -34,12 +34,14 @@ impl Appliance {
         let spanned = |span| SpanOverride { span, by: by_whom.clone(), at };
         next.enabled = wanted.enabled.over(next.enabled, |on| Switch { on, by: by_whom.clone(), at });
         let set = &mut next.overrides;
-        set.interval = wanted.interval.over(set.interval.take(), |w| IntervalOverride {
-            interval: w.interval,
-            until: w.lasts.map(|lasts| at + lasts),
-            by: by_whom.clone(),
-            at,
-        });
+        if wanted.interval != Wish::Keep {
+            set.set_interval(wanted.interval.over(None, |w| IntervalOverride {
+                interval: w.interval,
+                until: w.lasts.map(|lasts| at + lasts),
+                by: by_whom.clone(),
+                at,
+            }));
+        }
         set.inactivity_ttl = wanted.inactivity_ttl.over(set.inactivity_ttl.take(), spanned);
         set.completion_grace = wanted.completion_grace.over(set.completion_grace.take(), spanned);
         let messages = told(conn, &state, &next, &wanted, by, &now);
@@ -137,16 +139,17 @@ async fn end(core: &Core, conn: &Conn) -> Result<Option<crate::domain::time::Ste
         return Ok(set.until.map(|until| until.steady));
     }
     let mut next = state.clone();
-    next.overrides.interval = None;
+    next.overrides.restore_interval();
+    let back = next.overrides.interval.as_ref().map_or(conn.spec.poll.interval, |set| set.interval);
     let message = format!(
         "{}: interval {} \u{2192} {}: the time that {} set it for is over",
         conn.spec.key.connection,
         interval_words(&set.interval),
-        interval_words(&conn.spec.poll.interval),
+        interval_words(&back),
         set.by
     );
     // Over is over, whether or not it can be written down.
-    conn.overrides.write().unwrap_or_else(PoisonError::into_inner).interval = None;
+    *conn.overrides.write().unwrap_or_else(PoisonError::into_inner) = next.overrides.clone();
     let events = put(core, conn, &mut state, next, vec![message], &now).await?;
     drop(state);
     core.publish(events);
@@ -157,7 +160,9 @@ async fn end(core: &Core, conn: &Conn) -> Result<Option<crate::domain::time::Ste
 /// What is in force at start: an override that ended in the meantime is not.
 pub fn in_force(state: &ConnectionState, now: &Now) -> Overrides {
     let mut overrides = state.overrides.clone();
-    overrides.interval = overrides.interval.filter(|set| !set.is_over(now.steady));
+    if overrides.interval.as_ref().is_some_and(|set| set.is_over(now.steady)) {
+        overrides.restore_interval();
+    }
     overrides
 }
 

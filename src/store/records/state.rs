@@ -28,13 +28,15 @@ pub(in crate::store) fn connection(c: &ConnectionState) -> Result<Vec<u8>, Damag
         completion_grace: c.overrides.completion_grace.as_ref().map(span_down),
         recent: (c.recent.refused, c.recent.answers, c.recent.trips),
     };
-    codec::encode(V2, &record, MOST)
+    let standing = c.overrides.standing.as_ref().map(interval_down);
+    codec::encode(V3, &v3::Connection { second: record, standing }, MOST)
 }
 
 pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, Damaged> {
-    let c: v2::Connection = match codec::split(bytes)? {
-        (V2, payload) => codec::decode::<_, READ>(payload)?,
-        (V1, payload) => codec::decode::<v1::Connection, READ>(payload)?.into(),
+    let v3::Connection { second: c, standing } = match codec::split(bytes)? {
+        (V3, payload) => codec::decode::<_, READ>(payload)?,
+        (V2, payload) => codec::decode::<v2::Connection, READ>(payload)?.into(),
+        (V1, payload) => v2::Connection::from(codec::decode::<v1::Connection, READ>(payload)?).into(),
         (other, _) => return unknown_version(other),
     };
     Ok(ConnectionState {
@@ -54,6 +56,7 @@ pub(in crate::store) fn connection_of(bytes: &[u8]) -> Result<ConnectionState, D
         enabled: c.enabled.map(|s| Switch { on: s.on, by: s.by, at: up(s.at) }),
         overrides: Overrides {
             interval: c.interval.map(interval_up),
+            standing: standing.map(interval_up),
             inactivity_ttl: c.inactivity_ttl.map(span_up),
             completion_grace: c.completion_grace.map(span_up),
         },

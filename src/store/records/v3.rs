@@ -1,8 +1,21 @@
 //! Third forms of records. Frozen like those before: a further change is a `v4`. Knows nothing but shapes; meaning is in `records`.
 
 use super::v1::{Stamp, Trouble};
-use super::v2::Scan;
+use super::v2::{IntervalOverride, Scan};
 use bincode::{Decode, Encode};
+
+/// With the interval that is back when what was set for a time is over.
+#[derive(Encode, Decode)]
+pub(super) struct Connection {
+    pub second: super::v2::Connection,
+    pub standing: Option<IntervalOverride>,
+}
+
+impl From<super::v2::Connection> for Connection {
+    fn from(second: super::v2::Connection) -> Connection {
+        Connection { second, standing: None }
+    }
+}
 
 /// With the time that the provider gives its readings.
 #[derive(Encode, Decode)]
