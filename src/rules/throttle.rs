@@ -45,9 +45,16 @@ pub fn closed(recent: Recent) -> Recent {
     Recent { refused: 0, answers: 0, ..recent }
 }
 
-/// How long the breaker stays open: on the timescale of what was refused, twice as long with each trip. `scale`: how long the hold
-/// is, or a default, and never less than the interval.
-pub fn pause(scale: Span, trips: u32) -> Span {
+/// How long the breaker stays open: on the timescale of what was refused, twice as long with each trip, and never less than the hold. `hold`:
+/// how long that is, and how often in a row it was refused by then: what has grown with that is not doubled a second time.
+pub fn open_for(hold: Option<(Span, u32)>, unhinted: Span, interval: Span, trips: u32) -> Span {
+    let first = |(length, strikes): (Span, u32)| Span(length.0 >> strikes.saturating_sub(1).min(16));
+    let scale = hold.map_or(unhinted, first).max(interval);
+    pause(scale, trips).max(hold.map_or(Span::ZERO, |(length, _)| length))
+}
+
+/// `scale`: of what was refused first.
+fn pause(scale: Span, trips: u32) -> Span {
     let factor = 1u64.checked_shl(trips).unwrap_or(u64::MAX);
     Span(scale.0.saturating_mul(factor).min(LONGEST.0.max(scale.0)))
 }
@@ -82,6 +89,24 @@ mod tests {
         assert_eq!((tripped.trips, share(&tripped)), (2, (0, 0)));
         let well = |n| (0..n).fold(tripped, |r, _| heard(r, false)).trips;
         assert_eq!((well(WINDOW - 1), well(WINDOW)), (2, 0));
+    }
+
+    /// Refused for an hour by a bare 429: every hold is twice the last, and the breaker waits for the hold and not for its square.
+    #[test]
+    fn f9_what_a_hold_has_grown_is_not_doubled_again() {
+        let (second, minute) = (Span::from_secs(1), Span::from_secs(60));
+        for (hold, strikes, trips, expected) in
+            [(5, 1, 0, 5), (5, 1, 3, 40), (160, 6, 1, 160), (3600, 10, 4, 3600), (43_200, 3, 6, 43_200)]
+        {
+            let open = open_for(Some((Span::from_secs(hold), strikes)), minute, second, trips);
+            assert_eq!(open.as_secs(), expected, "{hold} s after {strikes} refusals, opened {trips} times before");
+        }
+        assert_eq!(open_for(None, minute, second, 2).as_secs(), 240, "no hold at all");
+        assert_eq!(
+            open_for(Some((Span::from_secs(5), 1)), minute, minute, 1).as_secs(),
+            120,
+            "never below the interval"
+        );
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use super::exchange::Exchanged;
 use crate::domain::connection::{Breaker, ConnectionState, HoldChange, Recent};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::outcome::{Outcome, Verdict};
-use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::domain::time::{Now, Stamp, Steady};
 use crate::engine::core::Conn;
 use crate::engine::words::{self, Telling};
 use crate::rules::{breaker, schedule, throttle};
@@ -68,12 +68,10 @@ fn refused(conn: &Conn, next: &mut ConnectionState, heard: &Heard<'_>, now: &Now
         return;
     }
     let hold = heard.holds.iter().filter_map(|change| match change {
-        HoldChange::Put(hold) if hold.ramp.is_none() => Some(hold.until.since(now.steady)),
+        HoldChange::Put(hold) if hold.ramp.is_none() => Some((hold.until.since(now.steady), hold.strikes)),
         _ => None,
     });
-    let hold = hold.max();
-    let scale = hold.unwrap_or(conn.spec.waits.default).max(conn.base_interval());
-    let pause = throttle::pause(scale, next.recent.trips).max(hold.unwrap_or(Span::ZERO));
+    let pause = throttle::open_for(hold.max(), conn.spec.waits.default, conn.base_interval(), next.recent.trips);
     if !matches!(next.breaker, Breaker::Open { .. }) {
         next.recent = throttle::opened(next.recent);
     }
