@@ -161,7 +161,10 @@ fn share(share: &Share) -> ShareView {
 fn sentence(plan: &Plan, over: Option<Span>) -> String {
     let bound = plan.bound_by.as_deref().map(|limit| format!(" (limit \"{limit}\")")).unwrap_or_default();
     let Some(shortest) = plan.shortest_interval else {
-        return format!("It cannot be polled at all: the limits leave polls nothing{bound}.");
+        return match plan.is_starved {
+            true => format!("It cannot be polled at all: the limits leave polls nothing{bound}."),
+            false => format!("It cannot be kept up at any interval: a round would take longer than a year{bound}."),
+        };
     };
     if let Some(stretched) = stretched(plan) {
         return stretched.sentence;

@@ -50,6 +50,7 @@ fn planned(spec: &ConnectionSpec) -> Line<'_> {
         wished: rate(interval),
         kept: rate(interval.max(shortest)),
         shortest_interval: Some(shortest),
+        is_starved: false,
         bound_by: Some("status".into()),
         ceiling_targets: Some(interval.as_secs() / 75),
     };

@@ -96,11 +96,13 @@ pub struct Plan {
     pub units_per_round: u64,
     /// At the interval that is wished for; where none is, at the shortest.
     pub wished: Rate,
-    /// What comes of it: the wish, stretched where it cannot be kept.
+    /// What comes of it: the wish, stretched where it cannot be kept; nothing a day where no interval can be.
     pub kept: Rate,
     /// The shortest interval that every limit can keep up, with what is kept for other callers left alone.
     /// `None`: a limit leaves the poller nothing that is enough for a request.
     pub shortest_interval: Option<Span>,
+    /// Not even one request is ever funded; else, where there is no shortest interval, a round takes longer than a year.
+    pub is_starved: bool,
     /// The limit that dictates it.
     pub bound_by: Option<String>,
     /// Targets of this kind that fit at the interval that is wished for; `None` where no limit bounds them.
@@ -172,11 +174,13 @@ pub fn plan(question: &Question<'_>) -> Plan {
     let bound = books.iter().filter_map(|book| book.shortest(&wishes, *over, Argument::Any)).max().unwrap_or_default();
     let at = |interval: Span| [vec![interval], gaps(&wishes, bound).split_off(1)].concat();
     let rate = |interval: Span| question.rate(interval, &books, &at(interval));
+    let nothing = Rate { requests_per_day: 0, units_per_day: 0, ..rate(kept) };
     Plan {
+        is_starved: books.iter().any(|book| !book.is_open()),
         requests_per_round: own.requests(),
         units_per_round: own.units(),
         wished: rate(wish),
-        kept: rate(kept),
+        kept: if shortest.is_some() { rate(kept) } else { nothing },
         shortest_interval: shortest,
         bound_by: starved.map(|(book, _)| *book).or(tightest.map(|(book, _)| book)).map(|b| b.limit.name.clone()),
         ceiling_targets: books.iter().filter_map(|book| book.ceiling((*targets).max(1), &at(wish), *over)).min(),

@@ -275,3 +275,13 @@ fn what_no_limit_bounds_is_asked_every_second_at_most() {
     let idle = alone(&[daily(10)], load(vec![], 60));
     assert_eq!((idle.shortest_interval, idle.kept.requests_per_day), (Some(SHORTEST), 0));
 }
+
+/// What cannot be kept at any interval asks nothing a day, and it is told from what is never let through at all.
+#[test]
+fn a_round_of_more_than_a_year_is_not_the_same_as_nothing_left() {
+    let crowd = alone(&[daily(10_000)], load(vec![asks("/tasks", 1, 1_000_000_000)], 60));
+    assert_eq!((crowd.shortest_interval, crowd.is_starved, crowd.kept.requests_per_day), (None, false, 0));
+    assert!(crowd.wished.requests_per_day > 0, "the wish is still told");
+    let starved = alone(&[daily(1)], load(vec![asks("/tasks", 2, 1)], 60));
+    assert_eq!((starved.shortest_interval, starved.is_starved, starved.kept.units_per_day), (None, true, 0));
+}
