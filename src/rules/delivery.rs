@@ -1,6 +1,7 @@
 //! Deliveries of webhooks: what an answer means, when the next attempt is due, when an event is given up. Must not know how anything is
 //! sent. Order is kept: while an event waits for its next attempt, those behind it wait too, and none is ever skipped unseen.
 
+use crate::domain::ids::EventId;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::domain::webhook::WebhookState;
 
@@ -45,6 +46,12 @@ pub enum Next {
     Again(Stamp),
     /// It becomes a dead letter; the next event is not sent before this.
     GivenUp(Stamp),
+}
+
+/// What left the log unseen is behind the webhook: counted once, however often the event after it has to be sent.
+pub fn skipped(state: WebhookState, missed: u64) -> WebhookState {
+    let done = EventId(state.done.0.saturating_add(missed));
+    WebhookState { done, missed: state.missed.saturating_add(missed), ..state }
 }
 
 /// `happened`: the moment of the event. `draw`: 0 to 1, spreads receivers that failed together.
@@ -127,6 +134,19 @@ mod tests {
         ] {
             assert_eq!(next(&state, happened, &heard, &now, 0.0), expected, "{what}");
         }
+    }
+
+    /// However often the event behind the gap has to be sent, the gap is counted once.
+    #[test]
+    fn what_left_the_log_unseen_is_counted_once() {
+        let behind = WebhookState { done: EventId(10), ..WebhookState::default() };
+        let (mut state, first_kept) = (behind, 50);
+        for _ in 0..3 {
+            let missed = first_kept - state.done.0 - 1;
+            let skipped = skipped(state, missed);
+            state = after(&skipped, &status(500), &Next::Again(at(20).stamp()), &at(10));
+        }
+        assert_eq!((state.missed, state.done, state.failures), (39, EventId(49), 3));
     }
 
     #[test]

@@ -142,7 +142,7 @@ fn sentence(state: &WebhookState, waiting: u64, dead: usize, now: &Now) -> Strin
         text.push_str(&format!(" {} given up.", events(dead as u64)));
     }
     if state.missed > 0 {
-        text.push_str(&format!(" {} left the log before they could be sent.", events(state.missed)));
+        text.push_str(&format!(" Up to {} left the log before they could be sent.", events(state.missed)));
     }
     text
 }

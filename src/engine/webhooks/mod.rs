@@ -152,9 +152,9 @@ async fn step(core: &Core, conn: &Conn, hook: &Hook) -> Result<Step, StoreError>
     }
     let wanted = |event: &Event| hook.spec.wants(event.body.kind);
     let Looked { up_to, missed, found } = core.store.next_event(&hook.key.connection, state.done, LOOKS, wanted)?;
-    let state = WebhookState { missed: state.missed.saturating_add(missed), ..state };
+    let state = delivery::skipped(state, missed);
     let Some(event) = found else {
-        if up_to == state.done {
+        if up_to <= state.done {
             return Ok(Step::Idle);
         }
         keep(core, hook, WebhookState { done: up_to, ..state }, Vec::new()).await?;
