@@ -85,7 +85,7 @@ impl Controls {
         Ok(Controls {
             enabled: switch(wanted)?,
             interval,
-            inactivity_ttl: Wish::read(wanted, "inactivity_ttl", |v| length_or_never("inactivity_ttl", v))?,
+            inactivity_ttl: Wish::read(wanted, "inactivity_ttl", inactivity_ttl)?,
             completion_grace: Wish::read(wanted, "completion_grace", |v| length_or_never("completion_grace", v))?,
         })
     }
@@ -124,6 +124,16 @@ fn interval(value: &Value) -> Result<Interval, String> {
 fn length(key: &str, value: &Value) -> Result<Span, String> {
     let text = value.as_str().ok_or_else(|| format!("{key:?} is a text such as \"75s\", \"5m\" or \"3h\""))?;
     Span::parse(text.trim()).map_err(|e| format!("{key:?}: {e}"))
+}
+
+/// At no length at all every target would be stopped by its own poll.
+fn inactivity_ttl(value: &Value) -> Result<Option<Span>, String> {
+    match length_or_never("inactivity_ttl", value)? {
+        Some(short) if short < SHORTEST_INTERVAL => {
+            Err("\"inactivity_ttl\" is shorter than one second, which would stop every target at once; \"never\" stops none".to_owned())
+        }
+        ttl => Ok(ttl),
+    }
 }
 
 fn length_or_never(key: &str, value: &Value) -> Result<Option<Span>, String> {
@@ -171,6 +181,7 @@ mod tests {
             (json!({"interval": null, "interval_for": "3h"}), "name that too"),
             (json!({"interval": "60s", "interval_for": "2000d"}), "366 d"),
             (json!({"inactivity_ttl": false}), "a text such as"),
+            (json!({"inactivity_ttl": "0s"}), "stop every target at once"),
         ] {
             let sentence = read(body.clone()).expect_err("refused");
             assert!(sentence.contains(part), "{body}: {sentence}");
