@@ -78,11 +78,16 @@ impl Polling {
         self.desks.acquire().await.ok()
     }
 
-    /// Takes on or lays off; who is sending finishes first.
-    async fn employ(&self, workers: u32) {
+    /// So many from now on. Returns how many are too many: they are to be laid off.
+    fn employ(&self, workers: u32) -> u32 {
         let before = self.workers.swap(workers, Ordering::Relaxed);
         self.desks.add_permits(workers.saturating_sub(before) as usize);
-        if let Ok(surplus) = self.desks.acquire_many(before.saturating_sub(workers)).await {
+        before.saturating_sub(workers)
+    }
+
+    /// Who is sending finishes first.
+    async fn lay_off(&self, surplus: u32) {
+        if let Ok(surplus) = self.desks.acquire_many(surplus).await {
             surplus.forget();
         }
     }
@@ -128,9 +133,10 @@ impl Appliance {
         let (on, workers) = in_force(polling.spec, &next);
         *state = next;
         polling.on.store(on, Ordering::Relaxed);
-        // Laying off waits for answers under way; an operator need not.
-        let core = self.core.clone();
-        self.core.spawn(async move { core.polling.employ(workers).await });
+        // Counted under the lock, so that of two changes the later one holds; only the laying off waits for answers under way, and an
+        // operator need not.
+        let (core, surplus) = (self.core.clone(), polling.employ(workers));
+        self.core.spawn(async move { core.polling.lay_off(surplus).await });
         let view = polling.view(&state);
         drop(state);
         self.core.publish(events);
@@ -162,7 +168,9 @@ mod tests {
     async fn f11_fewer_workers_finish_what_is_under_way_and_more_begin_at_once() {
         let polling = Polling::new(PollingSpec { enabled: true, workers: 2 }, PollingState::default());
         let (one, two) = (polling.desk().await, polling.desk().await);
-        let mut fewer = std::pin::pin!(polling.employ(1));
+        let surplus = polling.employ(1);
+        assert_eq!((surplus, polling.workers()), (1, 1), "at once, whoever is still sending");
+        let mut fewer = std::pin::pin!(polling.lay_off(surplus));
         assert!(futures_util::poll!(fewer.as_mut()).is_pending(), "both desks are taken");
         drop(one);
         fewer.await;
@@ -170,7 +178,7 @@ mod tests {
         assert!(futures_util::poll!(third.as_mut()).is_pending(), "one worker, and it works");
         drop(two);
         assert!(third.await.is_some());
-        polling.employ(3).await;
+        assert_eq!(polling.employ(3), 0);
         assert_eq!((polling.workers(), polling.desks.available_permits()), (3, 3));
     }
 

@@ -142,6 +142,7 @@ pub fn router(state: WebState) -> Router {
     let form_guard = from_fn_with_state(state.clone(), access::forms::guard_form);
     let forms = Router::new()
         .route("/c/{connection}/polling", post(pages::actions::polling).route_layer(form_guard.clone()))
+        .route("/polling", post(pages::polling::change).route_layer(form_guard.clone()))
         .route("/c/{connection}/controls", post(pages::actions::controls).route_layer(form_guard.clone()))
         .route("/c/{connection}/targets", post(pages::targets::put).route_layer(form_guard.clone()))
         .route("/c/{connection}/t/{target}/phase", post(pages::targets::change).route_layer(form_guard.clone()))
@@ -159,6 +160,7 @@ pub fn router(state: WebState) -> Router {
         .route("/c/{connection}/controls", get(pages::controls::page))
         .route("/c/{connection}/targets", get(pages::targets::page))
         .route("/c/{connection}/t/{target}", get(pages::target::page))
+        .route("/polling", get(pages::polling::page))
         .route("/plan", get(pages::plan::page))
         .route("/spend", get(pages::spend::page))
         .route("/activity", get(pages::activity::page))

@@ -98,7 +98,7 @@ pub async fn refresh(
 /// The connection whose page the form was on. A page of any organization but `default` names it in the form's address: the
 /// token's own organization must not be meant, it may have a connection of the same name.
 pub(super) fn key(viewer: &Viewer, query: &super::Query, connection: String) -> Result<ConnectionKey, Problem> {
-    let organization = query.organization.as_deref().map_or_else(Organization::default, Organization::from);
+    let organization = query.organization();
     if !viewer.may_change(&organization) {
         let detail = format!("This token may change nothing in the organization {organization}.");
         return Err(Problem::new(Kind::Forbidden, detail));

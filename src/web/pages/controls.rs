@@ -32,8 +32,14 @@ pub struct Control {
 
 pub struct Set {
     pub by: String,
-    at: Moment,
+    pub at: Moment,
     pub until: Option<Moment>,
+}
+
+impl Set {
+    pub fn of<T>(face: &Face, set: &SetView<T>) -> Set {
+        Set { by: set.by.clone(), at: face.moment(set.at), until: face.maybe(set.until) }
+    }
 }
 
 pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
@@ -76,7 +82,6 @@ fn control<T: Copy>(
     control: &ControlView<T>,
     words: impl Fn(T) -> String,
 ) -> Control {
-    let set = |set: &SetView<T>| Set { by: set.by.clone(), at: face.moment(set.at), until: face.maybe(set.until) };
     let (in_force, configured) = (words(control.in_force()), words(control.configured));
-    Control { key, label, in_force, configured, set: control.set.as_ref().map(set) }
+    Control { key, label, in_force, configured, set: control.set.as_ref().map(|set| Set::of(face, set)) }
 }

@@ -47,7 +47,9 @@ fn back(asked: &Uri) -> Option<String> {
     let root = super::root_of(asked.path());
     let page = match (segments.next(), segments.next(), segments.next(), segments.next(), segments.next()) {
         (Some("c"), Some(c), Some("t"), Some(t), Some("refresh")) => format!("{root}c/{c}/t/{t}"),
-        (Some("c"), Some(c), Some("polling" | "commands"), ..) => format!("{root}c/{c}"),
+        (Some("c"), Some(c), Some("controls"), ..) => format!("{root}c/{c}/controls"),
+        (Some("c"), Some(c), Some("polling" | "commands" | "webhooks"), ..) => format!("{root}c/{c}"),
+        (Some("polling"), None, ..) => format!("{root}polling"),
         _ => return None,
     };
     Some(asked.query().map_or_else(|| page.clone(), |query| format!("{page}?{query}")))

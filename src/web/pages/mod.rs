@@ -9,6 +9,7 @@ pub mod error;
 pub mod history;
 pub mod overview;
 pub mod plan;
+pub mod polling;
 mod scans;
 pub mod show;
 pub mod spend;
@@ -65,6 +66,13 @@ pub struct Query {
     pub item: Option<String>,
     pub before: Option<u64>,
     pub after: Option<u64>,
+}
+
+impl Query {
+    /// The organization whose page it is of: `default` where none is named.
+    pub(super) fn organization(&self) -> Organization {
+        self.organization.as_deref().map_or_else(Organization::default, Organization::from)
+    }
 }
 
 impl FromRequestParts<WebState> for Visit {

@@ -23,6 +23,8 @@ struct Page {
     wrong: Option<String>,
     answer: Option<Answer>,
     plans: Vec<Row>,
+    /// Of the whole appliance; `None`: its polling is off.
+    workers: Option<u32>,
     json: String,
 }
 
@@ -101,6 +103,7 @@ pub async fn page(
         Ok(None) => (None, None),
         Err(problem) => (None, Some(problem.detail)),
     };
+    let polling = web.shelf().polling().await?;
     let frame = visit.frame(&web, &face, None);
     let page = Page {
         sentence: sentence(&plans),
@@ -108,6 +111,7 @@ pub async fn page(
         wrong,
         answer,
         plans: plans.iter().map(|plan| row(&face, &visit, plan)).collect(),
+        workers: polling.enabled.then_some(polling.workers),
         json: format!("{}api/v1/plan{}", frame.root, visit.suffix()),
         frame,
     };
@@ -186,7 +190,7 @@ fn figures(plan: &PlanFigures) -> Figures {
         shortest: plan.shortest_interval_seconds.map_or_else(|| "never".to_owned(), |s| show::exact(s) + &bound),
         round: cost_of(plan.requests_per_round, plan.units_per_round),
         a_day: cost_of(plan.requests_per_day, plan.units_per_day),
-        wished: stretched.map(|_| cost_of(plan.wished_requests_per_day, plan.wished_units_per_day)),
+        wished: (!is_kept(plan)).then(|| cost_of(plan.wished_requests_per_day, plan.wished_units_per_day)),
         ceiling: plan.ceiling_targets.map_or_else(|| "any number".to_owned(), show::count),
         shares: plan.limits.iter().map(share).collect(),
     }

@@ -174,6 +174,37 @@ async fn a_form_without_right_or_without_its_page_changes_nothing() {
 }
 
 #[tokio::test]
+async fn the_polling_of_the_whole_appliance_is_switched_on_a_page_and_by_admins_alone() {
+    let site = Site::loopback(Sample::calm());
+    for page in ["/plan", "/c/yard"] {
+        assert!(site.page(page).await.contains("polling\">"), "{page} leads there");
+    }
+    for (values, expected) in [
+        (vec![("on", "false"), ("token", "owner-token")], 403),
+        (vec![("on", "false"), ("token", "reader-token")], 403),
+        (vec![("workers", "many"), ("token", "admin-token")], 422),
+        (vec![("workers", ""), ("token", "admin-token")], 422),
+        (vec![("on", "false"), ("workers", " 2 "), ("token", "admin-token")], 303),
+        (vec![("clear", "workers"), ("token", "admin-token")], 303),
+    ] {
+        let answer = site.fill("/polling", "polling", &values).await;
+        assert_eq!(answer.status().as_u16(), expected, "{values:?}");
+        if expected == 303 {
+            assert_eq!(head(answer.headers(), "location"), "polling");
+        } else {
+            assert!(text(answer).await.contains("href=\"polling\""), "and back to the page");
+        }
+    }
+    assert_eq!(
+        site.sample.asked(),
+        [
+            "admin of default changes the polling: PollingControls { enabled: Set(false), workers: Set(2) }",
+            "admin of default changes the polling: PollingControls { enabled: Keep, workers: Clear }",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn the_operator_at_the_socket_needs_no_token_field() {
     let page = Site::at(Listener::Local, Sample::calm()).page("/c/yard").await;
     assert!(!page.contains("name=\"token\""));

@@ -85,9 +85,15 @@ async fn a_stale_target_hedges() {
 #[tokio::test]
 async fn what_others_said_is_text_and_nothing_else() {
     let site = Site::loopback(Sample::locked_out());
-    for path in
-        ["/", "/c/yard", "/c/yard/controls", "/c/yard/t/controller", "/spend?by=endpoint", "/plan?connection=yard"]
-    {
+    for path in [
+        "/",
+        "/c/yard",
+        "/c/yard/controls",
+        "/polling",
+        "/c/yard/t/controller",
+        "/spend?by=endpoint",
+        "/plan?connection=yard",
+    ] {
         let page = site.page(path).await;
         for tag in ["<script>", "<b>trying", "<i>soon", "<relay>"] {
             assert!(!page.contains(tag), "{path} lets {tag} through");

@@ -1,0 +1,105 @@
+//! `/polling`: the switch and the workers of the whole appliance, beside what the file says, and the form that changes them. For who
+//! administers it: what is set here holds for every organization.
+
+use super::actions::{self, back};
+use super::controls::Set;
+use super::show::Face;
+use super::{Action, Frame, Visit, html};
+use crate::domain::polling::MOST_WORKERS;
+use crate::engine::polling::PollingControls;
+use crate::engine::view::{PollingView, SetView};
+use crate::web::WebState;
+use crate::web::access::Viewer;
+use crate::web::access::forms::Form;
+use crate::web::api::sentence;
+use crate::web::errors::{Kind, Problem};
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Map, Value};
+
+#[derive(Template)]
+#[template(path = "polling.html")]
+struct Page {
+    frame: Frame,
+    enabled: bool,
+    controls: [Control; 2],
+    most_workers: u32,
+    change: Action,
+}
+
+struct Control {
+    key: &'static str,
+    label: &'static str,
+    in_force: String,
+    configured: String,
+    set: Option<Set>,
+}
+
+pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let view = web.shelf().polling().await?;
+    let frame = visit.frame(&web, &face, None);
+    let change = visit.action(&web, &frame.root, "polling");
+    let page = Page {
+        enabled: view.enabled,
+        controls: controls(&face, &view),
+        most_workers: MOST_WORKERS,
+        change: Action { needs_token: !visit.viewer.may_administer(), ..change },
+        frame,
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+fn controls(face: &Face, view: &PollingView) -> [Control; 2] {
+    let word = |on: bool| if on { "on" } else { "off" }.to_owned();
+    [
+        Control {
+            key: "enabled",
+            label: "Polling",
+            in_force: word(view.enabled),
+            configured: word(view.enabled_configured),
+            set: set(face, view.enabled_set.as_ref()),
+        },
+        Control {
+            key: "workers",
+            label: "Workers",
+            in_force: view.workers.to_string(),
+            configured: view.workers_configured.to_string(),
+            set: set(face, view.workers_set.as_ref()),
+        },
+    ]
+}
+
+fn set<T>(face: &Face, set: Option<&SetView<T>>) -> Option<Set> {
+    set.map(|set| Set::of(face, set))
+}
+
+/// `on=true|false` and `workers`, of which what is blank stays; or `clear`, which names one that the file decides again.
+pub async fn change(
+    State(web): State<WebState>,
+    Extension(viewer): Extension<Viewer>,
+    Query(query): actions::Asked,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    if !viewer.may_administer() {
+        let detail = "This concerns every organization: it needs a token with the role admin.";
+        return Err(Problem::new(Kind::Forbidden, detail));
+    }
+    let wanted = PollingControls::read(&wanted(&form)).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
+    web.shelf().change_polling(wanted, viewer.by()).await?;
+    Ok(back("polling", &query.organization(), ""))
+}
+
+fn wanted(form: &Form) -> Map<String, Value> {
+    if let Some(cleared) = form.get("clear") {
+        return Map::from_iter([(cleared.to_owned(), Value::Null)]);
+    }
+    let switch =
+        form.get("on").map(|on| ("enabled".to_owned(), on.parse().map_or_else(|_| Value::from(on), Value::Bool)));
+    let number = |text: &str| text.trim().parse::<u32>().map_or_else(|_| Value::from(text), Value::from);
+    let workers = form.get("workers").map(|text| ("workers".to_owned(), number(text)));
+    switch.into_iter().chain(workers).collect()
+}
