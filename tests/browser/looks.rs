@@ -5,6 +5,8 @@ use crate::support::*;
 use crate::webdriver::Browser;
 
 const PAGES: [&str; 3] = ["/", "/c/yard", "/c/yard/t/controller"];
+/// What operators plan and set: none of it speaks of the provider's answers.
+const DESKS: [&str; 5] = ["/c/yard/controls", "/plan?connection=yard", "/spend", "/activity", "/polling"];
 
 /// A yard with everything that makes a page wide: long names, a command's job, a lockout with its sentence.
 async fn full_yard(provider: &FakeProvider) -> TestApp {
@@ -29,10 +31,12 @@ async fn every_page_fits_a_phone() {
     let provider = FakeProvider::limited(5, secs(300)).await;
     let app = full_yard(&provider).await;
     browser.is_a_phone().await;
-    for path in PAGES {
+    for path in PAGES.into_iter().chain(DESKS) {
         browser.goes_to(&format!("http://{}{path}", app.address)).await;
         let width = browser.runs("return document.documentElement.scrollWidth").await;
         assert!(width.as_u64() <= Some(390), "{path} is {width} px wide on a phone of 390:\n{}", wide(&browser).await);
+        let broken = browser.runs(BROKEN_HEADS).await;
+        assert_eq!(broken.as_array().map(Vec::len), Some(0), "{path}: heads broken inside a word: {broken}");
         let small = browser.runs(SMALL_CONTROLS).await;
         assert_eq!(small.as_array().map(Vec::len), Some(0), "{path}: controls under 24 px (WCAG 2.5.8): {small}");
     }
@@ -43,6 +47,13 @@ async fn every_page_fits_a_phone() {
 const SMALL_CONTROLS: &str = "return [...document.querySelectorAll('button, input:not([type=hidden]), select')]
     .map(e => [e.outerHTML.slice(0, 120), e.getBoundingClientRect()])
     .filter(([, r]) => r.width > 0 && (r.width < 24 || r.height < 24)).map(([html]) => html)";
+
+/// Heads of tables with more lines than words.
+const BROKEN_HEADS: &str = "return [...document.querySelectorAll('thead th')].filter(e => {
+        const range = document.createRange(); range.selectNodeContents(e);
+        const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top))).size;
+        return lines > e.textContent.trim().split(/\\s+/).length;
+    }).map(e => e.textContent)";
 
 /// Names what sticks out.
 async fn wide(browser: &Browser) -> String {
@@ -79,7 +90,7 @@ async fn pages_have_a_light_and_a_dark_face() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::limited(5, secs(300)).await;
     let app = full_yard(&provider).await;
-    for path in PAGES {
+    for path in PAGES.into_iter().chain(DESKS) {
         let mut faces = Vec::new();
         for scheme in ["light", "dark"] {
             browser.prefers(scheme).await;
