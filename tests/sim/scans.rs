@@ -220,7 +220,7 @@ fn t7_whichever_operation_of_the_disk_is_the_last_a_scan_is_published_whole_or_n
         let (mut at, mut deaths) = (1, 0);
         // Closer together at first, where the pages are; then through the batches, the switch and the moving.
         loop {
-            let cut = if deaths % 2 == 0 { Cut::Process } else { Cut::Power };
+            let cut = if u32::is_multiple_of(deaths, 2) { Cut::Process } else { Cut::Power };
             if !ends(at, cut, &mut dice).await {
                 break;
             }
