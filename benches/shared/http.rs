@@ -19,7 +19,16 @@ impl Reader {
 
     /// The status and the length of the body.
     pub async fn get(&mut self, path: &str) -> std::io::Result<(u16, usize)> {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAccept: */*\r\n\r\n", self.address);
+        self.ask("GET", path, "").await
+    }
+
+    /// Without a body, with a token.
+    pub async fn post(&mut self, path: &str, token: &str) -> std::io::Result<(u16, usize)> {
+        self.ask("POST", path, &format!("Authorization: Bearer {token}\r\nContent-Length: 0\r\n")).await
+    }
+
+    async fn ask(&mut self, method: &str, path: &str, more: &str) -> std::io::Result<(u16, usize)> {
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nAccept: */*\r\n{more}\r\n", self.address);
         self.socket.write_all(request.as_bytes()).await?;
         self.buffer.clear();
         let head = loop {

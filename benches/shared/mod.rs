@@ -2,6 +2,8 @@
 #![allow(dead_code)] // each benchmark takes a part of it
 
 pub mod bare;
+pub mod day;
+pub mod field;
 pub mod http;
 pub mod process;
 pub mod redis;

@@ -47,6 +47,18 @@ impl Process {
     }
 }
 
+impl Process {
+    /// From here on `VmHWM` is the highest since now.
+    pub fn forget_highest(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("/proc");
+    }
+
+    /// Bytes that it caused to be written to the disk. What it handed to write calls is also what it sent to its readers.
+    pub fn written_to_disk(&self) -> u64 {
+        writes(&self.child.id().to_string()).1
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -72,7 +84,11 @@ pub fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
 
 /// `(wchar, write_bytes)` of this process: bytes handed to write calls, and bytes that caused writes to the disk.
 pub fn own_writes() -> (u64, u64) {
-    let io = std::fs::read_to_string("/proc/self/io").expect("/proc/self/io");
+    writes("self")
+}
+
+fn writes(process: &str) -> (u64, u64) {
+    let io = std::fs::read_to_string(format!("/proc/{process}/io")).expect("/proc");
     let value = |key: &str| {
         let line = io.lines().find(|l| l.starts_with(key)).expect("a known key");
         line.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("a number")
