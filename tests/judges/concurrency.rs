@@ -1,6 +1,7 @@
 //! A judge of requests that are in flight at one moment.
 
 use super::{Ms, Over};
+use std::collections::BTreeMap;
 
 /// From when to when the provider had a request in hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +33,16 @@ impl Concurrency {
         self.stays.iter().filter(|s| s.from <= at && at < s.until).map(|s| s.cost).sum()
     }
 
-    /// The first instant at which too many were in hand. The level only grows where a stay begins.
+    /// The first instant at which too many were in hand.
     pub fn verdict(&self) -> Result<(), Over> {
-        let mut begins: Vec<Ms> = self.stays.iter().map(|s| s.from).collect();
-        begins.sort_unstable();
-        begins.dedup();
-        for at in begins {
-            let count = self.level(at);
+        let mut turns: BTreeMap<Ms, (u64, u64)> = BTreeMap::new();
+        for stay in self.stays.iter().filter(|stay| stay.from < stay.until) {
+            turns.entry(stay.from).or_default().0 += stay.cost;
+            turns.entry(stay.until).or_default().1 += stay.cost;
+        }
+        let mut count = 0;
+        for (at, (come, gone)) in turns {
+            count = count + come - gone;
             if count > self.limit {
                 return Err(Over { judge: "requests in flight".to_owned(), at, count, limit: self.limit });
             }
