@@ -2,7 +2,7 @@
 //! long nobody asks follows what was refused: seconds for a moment, hours for a day (F9).
 
 use super::exchange::Exchanged;
-use crate::domain::connection::{Breaker, ConnectionState, HoldChange, Recent};
+use crate::domain::connection::{Breaker, ConnectionState, HoldChange, HoldReason, Recent};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::time::{Now, Stamp, Steady};
@@ -67,11 +67,19 @@ fn refused(conn: &Conn, next: &mut ConnectionState, heard: &Heard<'_>, now: &Now
         }
         return;
     }
-    let hold = heard.holds.iter().filter_map(|change| match change {
-        HoldChange::Put(hold) if hold.ramp.is_none() => Some((hold.until.since(now.steady), hold.strikes)),
+    let held = heard.holds.iter().filter_map(|change| match change {
+        HoldChange::Put(hold) if hold.ramp.is_none() => Some((hold.until.since(now.steady), hold)),
         _ => None,
     });
-    let pause = throttle::open_for(hold.max(), conn.spec.waits.default, conn.base_interval(), next.recent.trips);
+    let held = held.max_by_key(|(length, _)| *length);
+    let pause = match held {
+        // The hold of a spent day grows by itself, and ends with its reset: nobody waits beyond that (F8).
+        Some((length, hold)) if hold.reason == HoldReason::Exhausted => length,
+        held => {
+            let grown = held.map(|(length, hold)| (length, hold.strikes));
+            throttle::open_for(grown, conn.spec.waits.default, conn.base_interval(), next.recent.trips)
+        }
+    };
     if !matches!(next.breaker, Breaker::Open { .. }) {
         next.recent = throttle::opened(next.recent);
     }
