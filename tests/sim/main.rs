@@ -3,9 +3,11 @@
 //!
 //! * `LARDER_SIM_SEED=17 cargo test --test sim worlds` lives one world and prints its record where a law broke.
 //! * `LARDER_SIM_SEEDS=1000 cargo test --test sim worlds` lives as many, from `LARDER_SIM_FROM` (0) on.
+//! * `LARDER_SIM_SEEDS=20 cargo test --test sim field` lives as many fields of each size.
 
 mod dice;
 mod disk;
+mod field;
 mod issuer;
 #[path = "../judges/mod.rs"]
 mod judges;

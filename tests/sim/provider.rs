@@ -41,6 +41,8 @@ pub enum Leak {
     HidesRefusals,
     /// What the provider says of its own count is lost on the way.
     HidesCounts,
+    /// Every page of a list says that it is the last.
+    EndsEarly,
 }
 
 struct Inner {

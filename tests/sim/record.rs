@@ -1,5 +1,6 @@
 //! What happened, as nobody inside the appliance saw it: the only thing that the laws read. A doctored record is a planted bug.
 
+use crate::laws::field::Seen;
 use crate::machine::Ms;
 use crate::provider::MOVED;
 use larder::domain::ids::Caller;
@@ -163,6 +164,8 @@ pub enum What {
         accepted: bool,
     },
     Panicked(String),
+    /// In a field of work orders.
+    Field(Seen),
 }
 
 #[derive(Clone, Debug, PartialEq)]

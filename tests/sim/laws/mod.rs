@@ -3,6 +3,7 @@
 pub mod asking;
 pub mod counts;
 pub mod disk;
+pub mod field;
 pub mod pages;
 pub mod shared;
 pub mod shelf;
