@@ -45,7 +45,7 @@ fn read_command(section: &Section<'_>, p: &mut Problems) -> Option<CommandDraft>
     let at = &section.place;
     let name = section.parsed("name", p, words::name).required(at, "name", "how the command is called", p);
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
-    let then_refresh = section.parsed("then_refresh", p, words::name).value();
+    let then_refresh = section.parsed("then_refresh", p, words::target_name).value();
     let retry = section.parsed("retry", p, read_retry).unwrap_or(Retry::Never);
     let then_refresh_at = section.place_of("then_refresh");
     let then_refresh = then_refresh.map(|name| name.as_str().into());

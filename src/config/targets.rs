@@ -109,7 +109,7 @@ pub(super) fn read_question(
     p: &mut Problems,
 ) -> Option<TargetSpec> {
     let at = &section.place;
-    let name = section.parsed("name", p, words::name).required(at, "name", "how the target is called", p);
+    let name = section.parsed("name", p, words::target_name).required(at, "name", "how the target is called", p);
     let sent = send::read(section, Asker::Target, p);
     let cost = section.whole("cost", (1, MOST_COST), p).unwrap_or(1) as u32;
     let (items, key) = read_items(section, p);

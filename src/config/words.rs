@@ -42,6 +42,20 @@ pub(super) fn time_zone(text: &str) -> Result<String, String> {
     Err(format!("{text:?} is not a time zone{meant}"))
 }
 
+/// A name of a target, which another system may have given it: letters of either case, digits, `-`, `_` and `.`.
+pub(super) fn target_name(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.len() > 64 {
+        return Err("must have 1 to 64 characters".to_owned());
+    }
+    if !text.chars().all(fits) || !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return Err(format!(
+            "{text:?} is not the name of a target; use letters, digits, -, _ and ., beginning with a letter or a digit"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
 /// A name that fits a URL and a metric label: lower-case letters, digits, `-` and `_`.
 pub(super) fn name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';

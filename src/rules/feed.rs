@@ -52,6 +52,11 @@ pub struct Label {
 }
 
 impl Label {
+    /// The target's name as the row says it, and as it is written otherwise.
+    fn names(&self) -> [TargetName; 2] {
+        [TargetName(self.said.trim().to_owned()), self.name.clone()]
+    }
+
     pub fn of(said: &str) -> Label {
         let letter = |c: char| match c.to_ascii_lowercase() {
             c if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' => c,
@@ -75,6 +80,7 @@ pub struct Gathering {
 }
 
 /// Whose a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// Of this scan, and it is in the reading.
     Fed,
@@ -170,14 +176,18 @@ impl Gathering {
     }
 
     fn place_of(&mut self, label: &Label) -> Option<u32> {
-        let place = self.places.get(&label.name).copied()?;
+        let place = label.names().iter().find_map(|name| self.places.get(name)).copied()?;
         let said = self.said.entry(place).or_insert_with(|| label.said.clone());
         (*said == label.said).then_some(place)
     }
 
     /// Of a row that has no place.
     fn owner(&self, label: &Label, whose: impl Fn(&TargetName) -> Owner) -> Owner {
-        if self.places.contains_key(&label.name) { Owner::Nobody } else { whose(&label.name) }
+        let names = label.names();
+        if names.iter().any(|name| self.places.contains_key(name)) {
+            return Owner::Nobody;
+        }
+        names.iter().map(whose).find(|owner| *owner != Owner::Nobody).unwrap_or(Owner::Nobody)
     }
 
     /// The newest of a row; what was known of it before.

@@ -346,3 +346,13 @@ proptest! {
         }
     }
 }
+
+/// A name of another system is taken as it is where a target has it, else as targets are named otherwise.
+#[test]
+fn a_label_is_the_name_of_a_target_in_its_own_letters_or_in_ours() {
+    let names = ["ECO-7".into(), "eco-8".into()];
+    let mut gathering = Gathering::new(names.to_vec());
+    let places: Vec<Option<u32>> =
+        ["ECO-7", "ECO-8", "eco-8", "eco-7"].map(|said| gathering.place_of(&Label::of(said))).into();
+    assert_eq!(places, [Some(0), Some(1), None, None], "two labels of one name are not mixed");
+}
