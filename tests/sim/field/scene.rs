@@ -178,7 +178,7 @@ impl Field {
 
 impl Size {
     pub fn can_ask(&self, order: usize) -> bool {
-        order < self.apart || order % self.own_every == 0
+        order < self.apart || order.is_multiple_of(self.own_every)
     }
 }
 

@@ -393,8 +393,8 @@ pub fn who_is_sent_out_is_asked(field: &Field, record: &[Fact]) -> Verdict {
 /// F8: a day that others spent is not asked again and again whether it is over.
 pub fn a_spent_day_is_left_alone(field: &Field, record: &[Fact]) -> Verdict {
     for spent in field.troubles.iter().filter(|t| t.kind == Kind::Exhausted) {
-        let asked = sent(record).filter(|(at, _)| (spent.from..spent.until).contains(at));
-        if let Some((at, _)) = asked.skip(PROBES).next() {
+        let mut asked = sent(record).filter(|(at, _)| (spent.from..spent.until).contains(at));
+        if let Some((at, _)) = asked.nth(PROBES) {
             return broken(
                 "a spent day is left alone",
                 at,
