@@ -24,7 +24,7 @@ pub struct Limits {
 pub struct Standing {
     pub today: u64,
     pub in_flight: usize,
-    /// Requests that asked for more than was allowed, but for those that were refused after [`Quota::exhaust`].
+    /// Requests that asked for more than was allowed, but for those that were refused after the rest of a day was taken away.
     pub over_limit: u64,
     /// Refused with 429, for whatever reason.
     pub refused: u64,
