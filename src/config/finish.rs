@@ -212,11 +212,6 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
     for (scan, place) in spec.scans.iter().zip(&places.scans) {
         check_scan_name(spec, &scan.question.name, place, p);
     }
-    for (target, place) in spec.targets.iter().zip(&places.targets) {
-        if target.get.is_none() && spec.scans.is_empty() {
-            p.add(&place.below("get"), NO_PATH);
-        }
-    }
     let questions = spec.targets.iter().chain(spec.scans.iter().map(|scan| &scan.question));
     for (target, place) in questions.zip(places.targets.iter().chain(&places.scans)) {
         check_question(spec, target, place, p);
@@ -245,6 +240,9 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
 
 /// What only shows beside the connection's credential and limits.
 pub(super) fn check_question(spec: &ConnectionSpec, target: &TargetSpec, place: &Place, p: &mut Problems) {
+    if target.get.is_none() && spec.scans.is_empty() {
+        p.add(&place.below("get"), NO_PATH);
+    }
     check_no_literal_key(&spec.carrier, target.get.as_deref().unwrap_or_default(), &target.send, place, p);
     for limit in spec.limits.iter().filter(|_| spec.poll.enabled) {
         limits::never_fits(limit, Caller::Poller, target.cost, "a poll", place, p);
