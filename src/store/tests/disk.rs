@@ -4,8 +4,12 @@ use redb::StorageBackend;
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 const SECTOR: usize = 512;
+
+/// A sync that does not begin by then does not begin.
+const LONGEST: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
 struct Image {
@@ -62,12 +66,13 @@ impl Disk {
         self.0.1.notify_all();
     }
 
-    /// Waits until a sync is being held up.
+    /// Waits until a sync is being held up, and not for ever: what should have written may have been refused.
+    #[track_caller]
     pub fn until_a_sync_waits(&self) {
-        let mut image = self.image();
-        while image.waiting == 0 {
-            image = self.0.1.wait(image).unwrap();
-        }
+        let nobody = |image: &mut Image| image.waiting == 0;
+        let (image, waited) = self.0.1.wait_timeout_while(self.image(), LONGEST, nobody).unwrap();
+        drop(image);
+        assert!(!waited.timed_out(), "nothing was synced");
     }
 
     /// The disk after a power cut at this moment. `seed` decides which of the loose sectors made it.

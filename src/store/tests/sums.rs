@@ -238,8 +238,10 @@ proptest! {
                         let store2 = store.clone();
                         let writing = std::thread::spawn(move || {
                             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                            // An answer after its charge was given up changes nothing, and would write nothing by itself.
+                            let seen = vec![Write::Target(controller(), seen_at(now))];
                             match id {
-                                Some(id) => runtime.block_on(store2.commit(learned(id, &at(now), vec![], Lane::Durable))).map(drop),
+                                Some(id) => runtime.block_on(store2.commit(learned(id, &at(now), seen, Lane::Durable))).map(drop),
                                 None => runtime.block_on(store2.admit(admission(&at(now)))).map(drop),
                             }
                         });
