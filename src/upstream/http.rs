@@ -364,18 +364,21 @@ pub(super) fn use_ring() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Follows no redirect, tries nothing again, keeps no socket, asks no proxy (which would answer in the provider's place
-/// and make "never connected" unprovable). HTTP/2 is off: its GOAWAY and REFUSED_STREAM invite resending.
-fn one_shot_client() -> reqwest::ClientBuilder {
+/// Follows no redirect, tries nothing again, asks no proxy (which would answer in the receiver's place and make "never connected"
+/// unprovable). HTTP/2 is off: its GOAWAY and REFUSED_STREAM invite resending.
+pub(super) fn plain_client() -> reqwest::ClientBuilder {
     Client::builder()
         .user_agent(concat!("larder/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         .referer(false)
         .retry(retry::never())
         .http1_only()
-        .pool_max_idle_per_host(0)
         .no_proxy()
-        .connector_layer(GateLayer)
+}
+
+/// That keeps no socket, and whose sockets are watched as they come up.
+fn one_shot_client() -> reqwest::ClientBuilder {
+    plain_client().pool_max_idle_per_host(0).connector_layer(GateLayer)
 }
 
 fn secure_client(needed_by: &ConnectionKey) -> Result<Client, String> {

@@ -4,6 +4,7 @@
 
 use super::boundary::Secrets;
 use super::fault;
+use super::http::{plain_client, use_ring};
 use super::redact::{Redactor, Secret};
 use crate::clock::Clock;
 use crate::domain::ids::WebhookKey;
@@ -15,7 +16,7 @@ use crate::rules::delivery::Heard;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response, Url, redirect, retry};
+use reqwest::{Client, Response, Url};
 use ring::hmac;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl Messenger {
         redactor: Redactor,
         clock: Arc<dyn Clock>,
     ) -> Result<Messenger, String> {
-        super::http::use_ring();
+        use_ring();
         let providers: Vec<_> = connections.iter().filter_map(|c| Url::parse(&c.base_url).ok()).collect();
         let mut ways = BTreeMap::new();
         for spec in connections {
@@ -175,15 +176,9 @@ fn heard(response: &Response, now: Wall) -> Heard {
     Heard::Status { status: response.status().as_u16(), retry_after }
 }
 
+/// One socket is kept for the next event.
 fn client() -> reqwest::ClientBuilder {
-    Client::builder()
-        .user_agent(concat!("larder/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .retry(retry::never())
-        .http1_only()
-        .pool_max_idle_per_host(1)
-        .no_proxy()
+    plain_client().pool_max_idle_per_host(1)
 }
 
 #[cfg(test)]
