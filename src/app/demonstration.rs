@@ -8,6 +8,7 @@ use crate::cli::{self, DemoArgs, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::demo::scene::{self, Folder, Scene, Way};
+use crate::demo::serving::TimeSource;
 use crate::demo::{fieldwork, irrigation};
 use crate::domain::ids::Organization;
 use crate::engine::appliance::Appliance;
@@ -107,7 +108,7 @@ impl Providers {
         let port = |name| settings.as_ref().map_or(Ok(0), |settings| port_of(&config, settings, name));
         let clock = SystemClock::start(None, None);
         // Comparable over restarts, so that the providers' memory is.
-        let time: irrigation::TimeSource = Arc::new(move || Duration::from_millis(clock.now().wall().0.unsigned_abs()));
+        let time: TimeSource = Arc::new(move || Duration::from_millis(clock.now().wall().0.unsigned_abs()));
         let cannot = |e| Failure::failed(format!("A simulated provider cannot start on this machine: {e}."));
         let yard = irrigation::Provider::bind(irrigation::Rules {
             port: port("yard")?,

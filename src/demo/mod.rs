@@ -4,3 +4,4 @@
 pub mod fieldwork;
 pub mod irrigation;
 pub mod scene;
+pub mod serving;

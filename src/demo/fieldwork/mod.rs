@@ -10,17 +10,14 @@ mod tests;
 
 pub use quota::{Limits, Standing};
 
+use super::serving::{self, TimeSource};
 use quota::Quota;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tasks::Projects;
 use tokio::task::JoinHandle;
-
-/// The provider's clock: time since 1970.
-pub type TimeSource = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The endpoint that answers with tasks.
 pub const TASKS: &str = "/v2/tasks";
@@ -38,6 +35,7 @@ pub struct Rules {
     pub key: String,
     /// On loopback; 0 takes a free one.
     pub port: u16,
+    /// Since 1970.
     pub time: TimeSource,
     /// Where it remembers the count of its day over a restart.
     pub book: Option<PathBuf>,
@@ -73,13 +71,10 @@ struct Shared {
 impl Provider {
     /// On the current tokio runtime. Fails if the port is taken or the book cannot be read.
     pub fn bind(rules: Rules) -> io::Result<Provider> {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, rules.port))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let (listener, address) = serving::bind(rules.port)?;
         let quota = Mutex::new(Quota::open(rules.limits, rules.book.clone(), (rules.time)())?);
         let shared = Arc::new(Shared { rules, quota });
-        let loop_ = tokio::spawn(server::accept(listener, shared.clone()));
+        let loop_ = tokio::spawn(serving::accept(listener, shared.clone(), server::answer));
         Ok(Provider { shared, address, loop_ })
     }
 

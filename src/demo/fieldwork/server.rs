@@ -3,43 +3,21 @@
 
 use super::tasks::Wanted;
 use super::{KEY_HEADER, Shared, TASKS};
+use crate::demo::serving::{Answer, parameter};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-
-type Answer = Response<Full<Bytes>>;
 
 /// How long it thinks about a page.
 const THINKING: Duration = Duration::from_millis(20);
 
-/// Accepts until it is aborted; its sockets go down with it.
-pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut sockets = JoinSet::new();
-    loop {
-        while sockets.try_join_next().is_some() {}
-        let Ok((socket, _)) = listener.accept().await else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let shared = shared.clone();
-        sockets.spawn(async move {
-            let service = service_fn(move |request| answer(shared.clone(), request));
-            _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service).await;
-        });
-    }
-}
-
-async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Infallible> {
     let path = request.uri().path();
     if let Some(verb) = path.strip_prefix("/control") {
         return Ok(control(&shared, verb.trim_start_matches('/')));
@@ -113,9 +91,4 @@ fn bare(status: StatusCode) -> Answer {
     let mut answer = Response::new(Full::default());
     *answer.status_mut() = status;
     answer
-}
-
-/// The raw value: nothing that is asked here needs percent-encoding.
-fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
-    query.split('&').filter_map(|pair| pair.split_once('=')).find(|(n, _)| *n == name).map(|(_, v)| v)
 }

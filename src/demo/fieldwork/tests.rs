@@ -3,6 +3,7 @@
 use super::quota::Quota;
 use super::tasks::{Projects, Wanted};
 use super::*;
+use std::time::Duration;
 
 const LIMITS: Limits = Limits { day: 10, second: 2, at_once: 2 };
 const TWO: Projects = Projects { projects: 2, orders: 3, tasks: 4 };

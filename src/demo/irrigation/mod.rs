@@ -7,11 +7,12 @@ pub mod count;
 mod server;
 pub mod zones;
 
+use super::serving::{self, TimeSource};
 use book::Book;
 use count::Count;
 pub use count::{Entry, Standing, Verdict};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,9 +23,6 @@ use zones::Zones;
 pub const STATUS: &str = "statusschedule.php";
 /// The endpoint that starts and stops them.
 pub const SET_ZONE: &str = "setzone.php";
-
-/// The provider's clock, from any zero that it likes.
-pub type TimeSource = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// How strict the provider is, and where it keeps what.
 #[derive(Clone)]
@@ -126,17 +124,14 @@ impl Provider {
 
     /// On the current tokio runtime. Fails if the port is taken or the book cannot be read.
     pub fn bind(rules: Rules) -> io::Result<Provider> {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, rules.port))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let (listener, address) = serving::bind(rules.port)?;
         let mut count = Count::new(rules.requests, rules.window);
         let open = |path| Book::open(path, &mut count, (rules.time)(), rules.window);
         let book = rules.book.as_deref().map(open).transpose()?;
         let zones = Zones::new(rules.window);
         let state = Mutex::new(State { count, zones, mode: Mode::Normal, book });
         let shared = Arc::new(Shared { rules, state });
-        let loop_ = tokio::spawn(server::accept(listener, shared.clone()));
+        let loop_ = tokio::spawn(serving::accept(listener, shared.clone(), server::answer));
         Ok(Provider { shared, address, loop_ })
     }
 

@@ -4,20 +4,15 @@
 use super::count::Verdict;
 use super::zones::Zones;
 use super::{Mode, SET_ZONE, STATUS, Shared};
+use crate::demo::serving::{Answer, parameter};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-
-type Answer = Response<Full<Bytes>>;
 
 const JSON: &str = "application/json";
 const HTML: &str = "text/html; charset=UTF-8";
@@ -30,24 +25,7 @@ const MAINTENANCE: &str = "<!DOCTYPE html><html><head><title>Maintenance</title>
 #[error("the simulated provider is down")]
 pub(super) struct Drop;
 
-/// Accepts until it is aborted; its sockets go down with it.
-pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut sockets = JoinSet::new();
-    loop {
-        while sockets.try_join_next().is_some() {}
-        let Ok((socket, _)) = listener.accept().await else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let shared = shared.clone();
-        sockets.spawn(async move {
-            let service = service_fn(move |request| answer(shared.clone(), request));
-            _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service).await;
-        });
-    }
-}
-
-async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Drop> {
+pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Drop> {
     let path = request.uri().path();
     let query = request.uri().query().unwrap_or_default();
     if let Some(verb) = path.strip_prefix("/control") {
@@ -178,9 +156,4 @@ fn text(status: u16, kind: &'static str, body: &str) -> Answer {
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store, no-cache, must-revalidate"));
     answer
-}
-
-/// The raw value: nothing that is asked here needs percent-encoding.
-fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
-    query.split('&').filter_map(|pair| pair.split_once('=')).find(|(n, _)| *n == name).map(|(_, v)| v)
 }
