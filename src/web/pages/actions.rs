@@ -10,30 +10,67 @@ use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
 use crate::web::api::sentence;
 use crate::web::errors::{Kind, Problem};
-use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
 
-pub(super) type Asked = Query<super::Query>;
+/// A form: who sent it, from a page of which organization, and what was in it. A page of any organization but `default` names it in the
+/// form's address: the token's own organization must not be meant, it may have a connection of the same name.
+pub struct Sent {
+    pub viewer: Viewer,
+    pub organization: Organization,
+    pub form: Form,
+}
+
+impl FromRequestParts<WebState> for Sent {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &WebState) -> Result<Self, Problem> {
+        let query = Query::<super::Query>::try_from_uri(&parts.uri)
+            .map_err(|_| Problem::bad_request("The address cannot be read."))?;
+        // Neither of them means that no guard stood before this route: refuse.
+        let let_in = parts.extensions.get::<Viewer>().cloned().zip(parts.extensions.get::<Form>().cloned());
+        let (viewer, form) = let_in.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This form needs a token."))?;
+        Ok(Sent { viewer, organization: query.organization(), form })
+    }
+}
+
+impl Sent {
+    /// The connection whose page the form was on, if its sender may change anything there.
+    pub fn connection(&self, connection: String) -> Result<ConnectionKey, Problem> {
+        let organization = self.organization.clone();
+        if !self.viewer.may_change(&organization) {
+            let detail = format!("This token may change nothing in the organization {organization}.");
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
+        Ok(ConnectionKey { organization, connection: ConnectionName(connection) })
+    }
+
+    pub fn target(&self, connection: String, target: String) -> Result<TargetKey, Problem> {
+        Ok(TargetKey { connection: self.connection(connection)?, target: TargetName(target) })
+    }
+
+    pub fn by(&self) -> &str {
+        self.viewer.by()
+    }
+}
 
 /// `on=true|false`; `on=clear` gives the word back to the file.
 pub async fn polling(
     State(web): State<WebState>,
     Path(connection): Path<String>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): Asked,
-    Extension(form): Extension<Form>,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let key = key(&viewer, &query, connection)?;
-    let on = match form.get("on") {
+    let key = sent.connection(connection)?;
+    let on = match sent.form.get("on") {
         Some("true") => Some(true),
         Some("false") => Some(false),
         Some("clear") => None,
         _ => return Err(Problem::bad_request("The form does not say whether to pause or to resume.")),
     };
-    web.shelf().change(&key, Controls::enabled(on), viewer.by()).await?;
+    web.shelf().change(&key, Controls::enabled(on), sent.by()).await?;
     Ok(back(&format!("../{}", segment(key.connection.as_str())), &key.organization, ""))
 }
 
@@ -41,33 +78,30 @@ pub async fn polling(
 pub async fn controls(
     State(web): State<WebState>,
     Path(connection): Path<String>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): Asked,
-    Extension(form): Extension<Form>,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let key = key(&viewer, &query, connection)?;
+    let key = sent.connection(connection)?;
     let fields = ["interval", "interval_for", "inactivity_ttl", "completion_grace"];
-    let wanted = match form.get("clear") {
+    let wanted = match sent.form.get("clear") {
         Some(cleared) => Map::from_iter([(cleared.to_owned(), Value::Null)]),
-        None => fields.iter().filter_map(|f| Some(((*f).to_owned(), Value::from(form.get(f)?.trim())))).collect(),
+        None => fields.iter().filter_map(|f| Some(((*f).to_owned(), Value::from(sent.form.get(f)?.trim())))).collect(),
     };
     let wanted = Controls::read(&wanted).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
-    web.shelf().change(&key, wanted, viewer.by()).await?;
+    web.shelf().change(&key, wanted, sent.by()).await?;
     Ok(back("controls", &key.organization, ""))
 }
 
 pub async fn command(
     State(web): State<WebState>,
     Path((connection, command)): Path<(String, String)>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): Asked,
-    Extension(form): Extension<Form>,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let key = key(&viewer, &query, connection)?;
-    let once = form.get("once").map(str::to_owned);
+    let key = sent.connection(connection)?;
+    let once = sent.form.get("once").map(str::to_owned);
     // Parameters have a prefix of their own, so that none can be mistaken for a field of ours.
-    let parameters = form.0.iter().filter_map(|(k, v)| Some((k.strip_prefix("p.")?.to_owned(), v.trim().to_owned())));
-    let job = web.shelf().command(&key, &command, parameters.collect(), once, viewer.by()).await;
+    let parameters =
+        sent.form.0.iter().filter_map(|(k, v)| Some((k.strip_prefix("p.")?.to_owned(), v.trim().to_owned())));
+    let job = web.shelf().command(&key, &command, parameters.collect(), once, sent.by()).await;
     match job {
         Ok(_) => Ok(back(&format!("../../{}", segment(key.connection.as_str())), &key.organization, "#jobs")),
         Err(Denied::KeyReused(_)) => {
@@ -81,29 +115,16 @@ pub async fn command(
 pub async fn refresh(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): Asked,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let connection = key(&viewer, &query, connection)?;
-    let key = TargetKey { connection, target: TargetName(target) };
-    match web.shelf().refresh(&key, viewer.by()).await {
+    let key = sent.target(connection, target)?;
+    match web.shelf().refresh(&key, sent.by()).await {
         Ok(_) => Ok(back(&format!("../{}", segment(key.target.as_str())), &key.connection.organization, "")),
         Err(denied) => {
             let state = web.shelf().connection(&key.connection).ok().map(|c| c.state);
             Err(Problem::from(denied).in_state(state))
         }
     }
-}
-
-/// The connection whose page the form was on. A page of any organization but `default` names it in the form's address: the
-/// token's own organization must not be meant, it may have a connection of the same name.
-pub(super) fn key(viewer: &Viewer, query: &super::Query, connection: String) -> Result<ConnectionKey, Problem> {
-    let organization = query.organization();
-    if !viewer.may_change(&organization) {
-        let detail = format!("This token may change nothing in the organization {organization}.");
-        return Err(Problem::new(Kind::Forbidden, detail));
-    }
-    Ok(ConnectionKey { organization, connection: ConnectionName(connection) })
 }
 
 /// 303, to an address relative to the form's own.

@@ -1,7 +1,7 @@
 //! `/polling`: the switch and the workers of the whole appliance, beside what the file says, and the form that changes them. For who
 //! administers it: what is set here holds for every organization.
 
-use super::actions::{self, back};
+use super::actions::{Sent, back};
 use super::controls::Set;
 use super::show::Face;
 use super::{Action, Frame, Visit, html};
@@ -9,13 +9,11 @@ use crate::domain::polling::MOST_WORKERS;
 use crate::engine::polling::PollingControls;
 use crate::engine::view::{PollingView, SetView};
 use crate::web::WebState;
-use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
 use crate::web::api::sentence;
 use crate::web::errors::{Kind, Problem};
 use askama::Template;
-use axum::Extension;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value};
@@ -78,19 +76,15 @@ fn set<T>(face: &Face, set: Option<&SetView<T>>) -> Option<Set> {
 }
 
 /// `on=true|false` and `workers`, of which what is blank stays; or `clear`, which names one that the file decides again.
-pub async fn change(
-    State(web): State<WebState>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): actions::Asked,
-    Extension(form): Extension<Form>,
-) -> Result<Response, Problem> {
-    if !viewer.may_administer() {
+pub async fn change(State(web): State<WebState>, sent: Sent) -> Result<Response, Problem> {
+    if !sent.viewer.may_administer() {
         let detail = "This concerns every organization: it needs a token with the role admin.";
         return Err(Problem::new(Kind::Forbidden, detail));
     }
-    let wanted = PollingControls::read(&wanted(&form)).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
-    web.shelf().change_polling(wanted, viewer.by()).await?;
-    Ok(back("polling", &query.organization(), ""))
+    let wanted =
+        PollingControls::read(&wanted(&sent.form)).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
+    web.shelf().change_polling(wanted, sent.by()).await?;
+    Ok(back("polling", &sent.organization, ""))
 }
 
 fn wanted(form: &Form) -> Map<String, Value> {

@@ -2,19 +2,17 @@
 //! pattern, give one a phase, take one away. Each form ends on the page that shows it (303). The guard has judged token, origin and form
 //! before these run.
 
-use super::actions::{Asked, back, key};
+use super::actions::{Sent, back};
 use super::show::{self, Age, Chip, Face};
 use super::{Action, Frame, Visit, html, segment};
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::target::Phase;
 use crate::engine::view::TargetView;
 use crate::web::WebState;
-use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
 use crate::web::errors::Problem;
 use askama::Template;
-use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::json;
@@ -84,19 +82,13 @@ fn row(visit: &Visit, target: &TargetView) -> Row {
 }
 
 /// `name`, `pattern`, `phase`.
-pub async fn put(
-    State(web): State<WebState>,
-    Path(connection): Path<String>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): Asked,
-    Extension(form): Extension<Form>,
-) -> Result<Response, Problem> {
-    let connection = key(&viewer, &query, connection)?;
-    let name = form.get("name").map(str::trim).filter(|name| !name.is_empty());
+pub async fn put(State(web): State<WebState>, Path(connection): Path<String>, sent: Sent) -> Result<Response, Problem> {
+    let connection = sent.connection(connection)?;
+    let name = sent.form.get("name").map(str::trim).filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Problem::bad_request("The form does not name the target."))?;
-    let body = json!({ "pattern": form.get("pattern").unwrap_or_default() }).to_string();
+    let body = json!({ "pattern": sent.form.get("pattern").unwrap_or_default() }).to_string();
     let key = TargetKey { connection, target: TargetName(name.to_owned()) };
-    web.shelf().put_target(&key, &body, Some(phase(&form)?), viewer.by()).await?;
+    web.shelf().put_target(&key, &body, Some(phase(&sent.form)?), sent.by()).await?;
     let there = format!("{}/t/{}", segment(key.connection.connection.as_str()), segment(name));
     Ok(back(&format!("../{there}"), &key.connection.organization, ""))
 }
@@ -105,25 +97,20 @@ pub async fn put(
 pub async fn change(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): Asked,
-    Extension(form): Extension<Form>,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let connection = key(&viewer, &query, connection)?;
-    let key = TargetKey { connection, target: TargetName(target) };
-    web.shelf().set_phase(&key, phase(&form)?, viewer.by()).await?;
+    let key = sent.target(connection, target)?;
+    web.shelf().set_phase(&key, phase(&sent.form)?, sent.by()).await?;
     Ok(back(&format!("../{}", segment(key.target.as_str())), &key.connection.organization, ""))
 }
 
 pub async fn remove(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): Asked,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let connection = key(&viewer, &query, connection)?;
-    let key = TargetKey { connection, target: TargetName(target) };
-    web.shelf().drop_target(&key, viewer.by()).await?;
+    let key = sent.target(connection, target)?;
+    web.shelf().drop_target(&key, sent.by()).await?;
     let there = segment(key.connection.connection.as_str());
     Ok(back(&format!("../../../{there}"), &key.connection.organization, "#targets"))
 }

@@ -1,13 +1,12 @@
 //! The part of a connection's page about its webhooks, and what its forms do.
 
+use super::actions::{Sent, back};
 use super::show::{Face, Moment};
-use super::{Action, Visit, actions, segment};
+use super::{Action, Visit, segment};
 use crate::engine::view::WebhookView;
 use crate::web::WebState;
-use crate::web::access::Viewer;
 use crate::web::errors::{Kind, Problem};
-use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 
 /// Dead letters that the page shows; the API has them all.
@@ -68,25 +67,23 @@ type Place = Path<(String, String)>;
 pub async fn redeliver(
     State(web): State<WebState>,
     Path((connection, webhook)): Place,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): actions::Asked,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let key = actions::key(&viewer, &query, connection)?;
-    web.shelf().redeliver(&key, &webhook, viewer.by()).await?;
-    Ok(actions::back(&back_to(&key.connection.0), &key.organization, "#webhooks"))
+    let key = sent.connection(connection)?;
+    web.shelf().redeliver(&key, &webhook, sent.by()).await?;
+    Ok(back(&back_to(&key.connection.0), &key.organization, "#webhooks"))
 }
 
 /// Taken: back to the page. Not taken: a page that says why.
 pub async fn test(
     State(web): State<WebState>,
     Path((connection, webhook)): Place,
-    Extension(viewer): Extension<Viewer>,
-    Query(query): actions::Asked,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let key = actions::key(&viewer, &query, connection)?;
-    let heard = web.shelf().test_webhook(&key, &webhook, viewer.by()).await?;
+    let key = sent.connection(connection)?;
+    let heard = web.shelf().test_webhook(&key, &webhook, sent.by()).await?;
     match heard.taken {
-        true => Ok(actions::back(&back_to(&key.connection.0), &key.organization, "#webhooks")),
+        true => Ok(back(&back_to(&key.connection.0), &key.organization, "#webhooks")),
         false => Err(Problem::new(Kind::Unavailable, heard.sentence)),
     }
 }
