@@ -40,7 +40,7 @@ pub struct Target {
     /// What is durable of its life.
     life: RwLock<Life>,
     watched: AtomicBool,
-    fed: AtomicBool,
+    spared: AtomicBool,
 }
 
 /// Who wants it.
@@ -83,7 +83,7 @@ impl Target {
             revision: targets.revisions.fetch_add(1, Ordering::Relaxed),
             pages: Pages::known(known.scan.as_ref()),
             watched: AtomicBool::new(false),
-            fed: AtomicBool::new(false),
+            spared: AtomicBool::new(false),
             life: RwLock::new(known.life),
             key,
             spec,
@@ -121,16 +121,17 @@ impl Target {
     pub fn is_watched(&self) -> bool {
         self.watched.load(Ordering::Relaxed)
     }
-    /// Whether a scan brings it its rows; of a scan: whether its targets are asked one by one in its place. It may have a request of its own all the same, for who asks about it alone.
-    pub fn feed(&self, by_a_scan: bool) {
-        self.fed.store(by_a_scan, Ordering::Relaxed);
+    /// Whether polls leave it out: a target to which a scan brings its rows, or a scan whose targets are asked one by one. Who asks about it
+    /// alone may do so all the same.
+    pub fn spare(&self, spared: bool) {
+        self.spared.store(spared, Ordering::Relaxed);
     }
-    pub fn is_fed(&self) -> bool {
-        self.fed.load(Ordering::Relaxed)
+    pub fn is_spared(&self) -> bool {
+        self.spared.load(Ordering::Relaxed)
     }
     /// Whether it costs anything to poll it.
     pub fn is_polled(&self) -> bool {
-        self.endpoint.is_some() && self.is_watched() && !self.is_fed()
+        self.endpoint.is_some() && self.is_watched() && !self.is_spared()
     }
 }
 

@@ -79,7 +79,7 @@ impl Scan {
 
     /// Its targets are asked one by one meanwhile, which costs less.
     pub fn rests(&self) -> bool {
-        self.question.is_fed()
+        self.question.is_spared()
     }
 
     pub fn members(&self) -> Arc<HashSet<TargetName>> {
@@ -122,26 +122,27 @@ impl Conn {
     /// Who is fed by a scan is not polled besides; and a scan rests while its targets cost less one by one.
     fn spare_fed(&self) {
         let targets = self.targets.now();
-        self.scans.iter().for_each(|scan| scan.question.feed(self.way(scan, &targets).way == Way::Single));
+        self.scans.iter().for_each(|scan| scan.question.spare(self.way(scan, &targets).way == Way::Single));
         let is_fed = |target: &Target| self.feeder(target).is_some_and(|scan| !scan.rests());
-        targets.iter().for_each(|target| target.feed(is_fed(target)));
+        targets.iter().for_each(|target| target.spare(is_fed(target)));
     }
 
     /// What costs less now: a request for each target that is watched, or the scan that feeds them (F12). Before its first reading nobody
     /// knows whom it feeds; with an interval of its own it is asked as often as that says; where a target cannot be asked by itself there is
     /// no choice; and one that no scan has named yet, though it is asked like those of this one, may belong to it.
     pub fn way(&self, scan: &Scan, targets: &TargetSet) -> Choice {
-        let members = scan.members();
+        let demand = |target: &Arc<Target>| Demand::of(&target.spec, target.pages.get(), target.cost());
+        let whole: Vec<Demand> = demand(&scan.question).into_iter().collect();
+        if scan.interval.is_some() || scan.members().is_empty() {
+            return choose(None, &whole);
+        }
         let watched = || targets.iter().filter(|target| target.is_watched());
         let is_own = |target: &&Arc<Target>| self.feeder(target).is_some_and(|f| std::ptr::eq(f.as_ref(), scan));
         let asked: HashSet<_> = watched().filter(is_own).filter_map(|target| target.endpoint.clone()).collect();
         let may_be = |target: &Arc<Target>| target.endpoint.as_ref().is_none_or(|own| asked.contains(own));
         let is_new = |target: &Arc<Target>| self.feeder(target).is_none() && may_be(target);
-        let demand = |target: &Arc<Target>| Demand::of(&target.spec, target.pages.get(), target.cost());
         let single: Option<Vec<Demand>> = watched().filter(is_own).map(demand).collect();
-        let single = single.filter(|_| scan.interval.is_none() && !members.is_empty() && !watched().any(is_new));
-        let whole: Vec<Demand> = demand(&scan.question).into_iter().collect();
-        choose(single.as_deref(), &whole)
+        choose(single.filter(|_| !watched().any(is_new)).as_deref(), &whole)
     }
 
     /// The scan that a target is fed by: the one that named it. Where a connection has one scan alone, it feeds whoever cannot be asked.

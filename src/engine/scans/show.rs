@@ -166,7 +166,10 @@ pub fn published(scan: &Scan, run: &Published) -> String {
         count(run.targets, "target", "targets")
     );
     if run.fresher > 0 {
-        text.push_str(&format!("; {} an answer of its own", count(run.fresher, "target keeps", "targets keep")));
+        text.push_str(&format!(
+            "; {}",
+            count(run.fresher, "target keeps an answer of its own", "targets keep answers of their own")
+        ));
     }
     if run.count.unmatched > 0 {
         let names: Vec<&str> = run.count.examples.iter().filter_map(|u| u.names.as_deref()).take(3).collect();
