@@ -6,7 +6,7 @@ use super::targets::Target;
 use super::view::*;
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::ConnectionKey;
-use crate::domain::spec::Interval;
+use crate::domain::spec::{Interval, TargetSpec};
 use crate::domain::time::Span;
 use crate::rules::plan::choice::{Cost, Way, choose, pages};
 use crate::rules::plan::{Demand, Load, Plan, Rate, Share, per_day, plan};
@@ -88,8 +88,10 @@ pub fn what_if(conn: &Conn, asked: &WhatIf, usual_rows: u64) -> WhatIfView {
     let request = question.own.demands.iter().max_by_key(|d| d.units()).cloned().or_else(|| first(conn));
     let ask = |requests: u64| request.iter().map(|d| Demand { requests, ..d.clone() }).collect::<Vec<Demand>>();
     let each = rows.zip(page_size).map_or(1, |(rows, size)| pages(rows, size));
-    let single = if as_it_is { question.own.demands.clone() } else { ask(targets.saturating_mul(each)) };
-    let scan = rows.zip(page_size).map(|(rows, size)| ask(pages(rows.saturating_mul(targets), size)));
+    // What is asked now is known, of whichever way it is; the other one, and whatever would be otherwise, is reckoned.
+    let now = |scans: bool| Some(question.own.demands.clone()).filter(|_| as_it_is && scans == has_scans(conn));
+    let single = now(false).unwrap_or_else(|| ask(targets.saturating_mul(each)));
+    let scan = now(true).or(rows.zip(page_size).map(|(rows, size)| ask(pages(rows.saturating_mul(targets), size))));
     let choice = scan.as_deref().map(|scan| choose(Some(&single), scan));
     let way = choice.map_or(Way::Single, |choice| choice.way);
     let cost = |demands: &[Demand]| CostView::from(Cost::of(demands));
@@ -120,10 +122,16 @@ fn first(conn: &Conn) -> Option<Demand> {
     conn.targets.now().iter().find_map(|t| Demand::of(&t.spec, t.pages.get(), t.cost()))
 }
 
-/// As the largest of its lists is asked for.
+/// Whether a scan is read now, and does not rest.
+fn has_scans(conn: &Conn) -> bool {
+    conn.scans.iter().any(|scan| !scan.rests())
+}
+
+/// As the largest of its lists is asked for, a scan's or a target's.
 fn page_size(conn: &Conn) -> Option<u64> {
-    let sizes = |t: &Arc<Target>| t.spec.page.as_ref()?.size.as_ref().map(|size| size.rows);
-    conn.targets.now().iter().filter_map(sizes).max()
+    let size = |spec: &TargetSpec| spec.page.as_ref()?.size.as_ref().map(|size| size.rows);
+    let targets = conn.targets.now().iter().filter_map(|t| size(&t.spec)).max();
+    targets.max(conn.spec.scans.iter().filter_map(|scan| size(&scan.question)).max())
 }
 
 fn figures(plan: &Plan, targets: u64, over: Option<Span>) -> PlanFigures {

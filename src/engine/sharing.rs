@@ -46,6 +46,10 @@ impl Member {
     fn polled(&self) -> impl Iterator<Item = &Arc<Target>> {
         self.all().filter(|target| target.is_polled())
     }
+    /// Targets that its rounds renew, however few requests that takes.
+    fn renewed(&self) -> u64 {
+        self.targets.iter().filter(|target| target.is_renewed()).count() as u64
+    }
 }
 
 /// What follows from the members, until one of them is another.
@@ -56,7 +60,7 @@ struct Figures {
     plans: Mutex<HashMap<(ConnectionKey, Wish), Arc<Plan>>>,
 }
 
-/// What one round of a connection asks.
+/// What one round of a connection asks, and how many targets that renews.
 #[derive(Default)]
 pub struct Asked {
     pub demands: Vec<Demand>,
@@ -156,6 +160,7 @@ impl Sharing {
         let of = polled.fold(self.token_life.get().0, |hash, target| {
             mixed(hash, target.revision << 40 ^ u64::from(target.pages.get()) << 20 ^ u64::from(target.cost()))
         });
+        let of = members.values().map(Member::renewed).fold(of, mixed);
         let wishes = self.wishes.read().unwrap_or_else(PoisonError::into_inner);
         let of = wishes.values().fold(of, |hash, every| mixed(hash, every.map_or(u64::MAX, |every| every.0)));
         let mut kept = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,7 +176,7 @@ impl Sharing {
 fn reckoned(of: u64, members: &BTreeMap<ConnectionKey, Member>) -> Figures {
     let asked = |member: &Member| {
         let demands = together(member.polled().filter_map(|t| Demand::of(&t.spec, t.pages.get(), t.cost())));
-        Arc::new(Asked { demands, targets: member.polled().count() as u64 })
+        Arc::new(Asked { demands, targets: member.renewed() })
     };
     let mut in_use: Vec<Endpoint> =
         members.values().flat_map(Member::polled).filter_map(|target| target.endpoint.clone()).collect();

@@ -129,6 +129,10 @@ impl Target {
     pub fn is_spared(&self) -> bool {
         self.spared.load(Ordering::Relaxed)
     }
+    /// Whether rounds renew it: by a request of its own, or by a scan that brings it its rows.
+    pub fn is_renewed(&self) -> bool {
+        self.is_watched() && (self.endpoint.is_some() || self.is_spared())
+    }
     /// Whether it costs anything to poll it.
     pub fn is_polled(&self) -> bool {
         self.endpoint.is_some() && self.is_watched() && !self.is_spared()

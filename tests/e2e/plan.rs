@@ -123,3 +123,20 @@ async fn f13_a_demonstration_of_three_hours_is_not_stretched_to_what_could_be_ke
     let stretched = set(&app, json!({"interval": "60s"})).await["poll"]["stretched"].clone();
     assert_eq!((&stretched["from_seconds"], &stretched["to_seconds"]), (&json!(60), &json!(103.68)), "{stretched}");
 }
+
+/// What scans feed is counted in targets, and what they take in their pages (CASES F12).
+#[tokio::test(flavor = "multi_thread")]
+async fn f12_targets_that_a_scan_feeds_are_counted_and_cost_its_pages() {
+    let provider = FakeProvider::unlimited().await;
+    let target = |n: u32| format!("[[connection.target]]\nname = \"eco-{n}\"\n");
+    let scan = format!(
+        "[[connection.scan]]\nname = \"project\"\nget = \"{STATUS}\"\nitems = \"$.relays[*]\"\nkey = \"$.relay_id\"\nfeeds = \"$.name\"\n"
+    );
+    let body: String = (0..40).map(target).chain([scan]).collect();
+    let connection = Connection::plain("field", &provider.base_url()).limit_text(DAY).every("60s").body(&body);
+    let app = TestApp::start(Config::new().with(connection)).await;
+    let field = members(&plan(&app, "").await, "connections")[0].clone();
+    assert_eq!((&field["targets"], &field["requests_per_round"]), (&json!(40), &json!(1)), "{field}");
+    let what_if = plan(&app, "?connection=field&targets=1000&rows=200&page_size=2000").await["what_if"].clone();
+    assert_eq!((&what_if["way"], &what_if["requests_per_round"]), (&json!("scan"), &json!(100)), "{what_if}");
+}
