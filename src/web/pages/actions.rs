@@ -1,7 +1,7 @@
 //! What the forms of the pages do. Each ends on the page it came from (303) or on a page that says why not. The guard has judged
 //! token, origin and form before these run.
 
-use super::segment;
+use super::{Asked, segment};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
 use crate::engine::controls::Controls;
 use crate::engine::view::Denied;
@@ -10,7 +10,7 @@ use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
 use crate::web::api::sentence;
 use crate::web::errors::{Kind, Problem};
-use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -27,9 +27,8 @@ pub struct Sent {
 impl FromRequestParts<WebState> for Sent {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &WebState) -> Result<Self, Problem> {
-        let query = Query::<super::Query>::try_from_uri(&parts.uri)
-            .map_err(|_| Problem::bad_request("The address cannot be read."))?;
+    async fn from_request_parts(parts: &mut Parts, web: &WebState) -> Result<Self, Problem> {
+        let Asked(query) = Asked::<super::Query>::from_request_parts(parts, web).await?;
         // Neither of them means that no guard stood before this route: refuse.
         let let_in = parts.extensions.get::<Viewer>().cloned().zip(parts.extensions.get::<Form>().cloned());
         let (viewer, form) = let_in.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This form needs a token."))?;

@@ -3,7 +3,7 @@
 use super::history::{Numbered, ways};
 use super::overview::{Activity, line};
 use super::show::Face;
-use super::{Frame, Visit, html};
+use super::{Asked, Frame, Visit, html};
 use crate::domain::cursor::EventsAsk;
 use crate::domain::event::EventKind;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
@@ -48,13 +48,8 @@ impl Numbered for EventView {
     }
 }
 
-pub async fn page(
-    State(web): State<WebState>,
-    visit: Visit,
-    query: Result<axum::extract::Query<Query>, axum::extract::rejection::QueryRejection>,
-) -> Result<Response, Problem> {
+pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked<Query>) -> Result<Response, Problem> {
     let face = Face::new(web.shelf().now().wall(), web.zone().clone());
-    let query = query.map_err(|_| Problem::bad_request("The address cannot be read."))?.0;
     let said = |text: Option<String>| text.filter(|t| !t.is_empty());
     let (connection, word) = (said(query.connection), said(query.kind));
     let from = cursor(visit.query.after, visit.query.before)?;

@@ -28,6 +28,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::de::DeserializeOwned;
 use show::Face;
 
 /// What the frame around every page needs.
@@ -75,13 +76,23 @@ impl Query {
     }
 }
 
-impl FromRequestParts<WebState> for Visit {
+/// What a page of its own is asked for, beside what every page is.
+pub struct Asked<Q>(pub Q);
+
+impl<Q: DeserializeOwned> FromRequestParts<WebState> for Asked<Q> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &WebState) -> Result<Self, Problem> {
-        let query = axum::extract::Query::<Query>::try_from_uri(&parts.uri)
-            .map_err(|_| Problem::bad_request("The address cannot be read."))?
-            .0;
+        let query = axum::extract::Query::<Q>::try_from_uri(&parts.uri);
+        query.map(|query| Asked(query.0)).map_err(|_| Problem::bad_request("The address cannot be read."))
+    }
+}
+
+impl FromRequestParts<WebState> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, web: &WebState) -> Result<Self, Problem> {
+        let Asked(query) = Asked::<Query>::from_request_parts(parts, web).await?;
         let viewer = parts.extensions.get::<Viewer>().cloned();
         let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This page needs a token."))?;
         let organization = scope(&viewer, query.organization.as_deref())?;

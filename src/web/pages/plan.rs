@@ -2,7 +2,7 @@
 //! saved, and nobody is asked.
 
 use super::show::{self, Face, Moment};
-use super::{Frame, Visit, html, segment};
+use super::{Asked, Frame, Visit, html, segment};
 use crate::domain::ids::Organization;
 use crate::engine::view::{CostView, PlanFigures, PlanView, ShareView, WhatIfView};
 use crate::web::WebState;
@@ -90,13 +90,8 @@ struct Row {
     figures: Figures,
 }
 
-pub async fn page(
-    State(web): State<WebState>,
-    visit: Visit,
-    query: Result<axum::extract::Query<Query>, axum::extract::rejection::QueryRejection>,
-) -> Result<Response, Problem> {
+pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked<Query>) -> Result<Response, Problem> {
     let face = Face::new(web.shelf().now().wall(), web.zone().clone());
-    let query = query.map_err(|_| Problem::bad_request("The address cannot be read."))?.0;
     let plans = own(&web, &visit.organization)?;
     let (answer, wrong) = match query.read(&visit.organization) {
         Ok(Some((key, asked))) => (Some(answer(&web.shelf().what_if(&key, &asked)?)), None),

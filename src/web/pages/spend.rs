@@ -1,7 +1,7 @@
 //! `/spend`: who spent what, by hour or day, for as long as it is kept. A form asks; the chart has a table beside it.
 
 use super::show::{self, Face, Moment};
-use super::{Frame, Visit, html};
+use super::{Asked, Frame, Visit, html};
 use crate::domain::ids::{Caller, Organization};
 use crate::domain::spend::SpendBy;
 use crate::domain::time::Span;
@@ -67,13 +67,8 @@ struct Group {
     share: String,
 }
 
-pub async fn page(
-    State(web): State<WebState>,
-    visit: Visit,
-    query: Result<axum::extract::Query<Query>, axum::extract::rejection::QueryRejection>,
-) -> Result<Response, Problem> {
+pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked<Query>) -> Result<Response, Problem> {
     let face = Face::new(web.shelf().now().wall(), web.zone().clone());
-    let query = query.map_err(|_| Problem::bad_request("The address cannot be read."))?.0;
     let period = Period::read(&query, web.shelf().now().wall(), web.zone())?;
     let own = Some(visit.organization.clone());
     let by_caller = Period { by: SpendBy::Caller, ..period.clone() };
