@@ -5,6 +5,7 @@ pub mod connection;
 pub mod cursor;
 pub mod event;
 pub mod finding;
+pub mod gateway;
 pub mod ids;
 pub mod item;
 pub mod job;

@@ -12,6 +12,7 @@ pub mod ending;
 pub mod extract;
 pub mod feed;
 pub mod freshness;
+pub mod gateway;
 pub mod hold;
 pub mod instant;
 pub mod json;

@@ -1,0 +1,182 @@
+//! `Cache-Control` as it is read: of a request (RFC 9111 section 5.2.1) and of a response (5.2.2). Knows the syntax and what is made of a
+//! value that is none; must not know what follows.
+
+use crate::domain::gateway::joined;
+use crate::domain::time::Span;
+
+/// Delta-seconds beyond this mean "very long" (RFC 9111 section 1.2.2).
+const MOST_SECONDS: u64 = 1 << 31;
+
+/// What a client asks of caches. All but `no_store` are wishes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    pub max_age: Option<Span>,
+    /// Of an answer that is over, this long ago at most.
+    pub max_stale: Option<Span>,
+    pub min_fresh: Option<Span>,
+    pub no_cache: bool,
+    pub no_store: bool,
+    pub only_if_cached: bool,
+}
+
+impl Wishes {
+    /// `headers`: lower-case names. Of two values the stricter counts, and what is no number asks for nothing that is older.
+    pub fn of(headers: &[(String, String)]) -> Wishes {
+        let mut wishes = Wishes::default();
+        let field = joined(headers, "cache-control").unwrap_or_default();
+        for (name, value) in directives(&field) {
+            let stricter = |known: Option<Span>, other: Span| Some(known.map_or(other, |known| known.min(other)));
+            match name.as_str() {
+                "max-age" => wishes.max_age = stricter(wishes.max_age, seconds(value.as_deref()).unwrap_or_default()),
+                "max-stale" => {
+                    let any = Span::from_secs(MOST_SECONDS);
+                    let wanted = value.map_or(any, |value| seconds(Some(&value)).unwrap_or_default());
+                    wishes.max_stale = stricter(wishes.max_stale, wanted);
+                }
+                "min-fresh" => {
+                    let wanted = seconds(value.as_deref()).unwrap_or(Span::from_secs(MOST_SECONDS));
+                    wishes.min_fresh = Some(wishes.min_fresh.map_or(wanted, |known| known.max(wanted)));
+                }
+                "no-cache" => wishes.no_cache = true,
+                "no-store" => wishes.no_store = true,
+                "only-if-cached" => wishes.only_if_cached = true,
+                _ => {}
+            }
+        }
+        wishes
+    }
+}
+
+/// What a provider says to shared caches. `no-cache` and `private` of single fields count as those of the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Directives {
+    pub max_age: Option<Span>,
+    pub s_maxage: Option<Span>,
+    pub no_cache: bool,
+    pub no_store: bool,
+    pub private: bool,
+    pub public: bool,
+    pub must_revalidate: bool,
+    pub proxy_revalidate: bool,
+    pub must_understand: bool,
+}
+
+impl Directives {
+    /// `headers`: lower-case names. Of two lifetimes the shorter counts, and what is no number is none (RFC 9111 section 4.2.1).
+    pub fn of(headers: &[(String, String)]) -> Directives {
+        let mut said = Directives::default();
+        let field = joined(headers, "cache-control").unwrap_or_default();
+        for (name, value) in directives(&field) {
+            let shorter = |known: Option<Span>| {
+                let told = seconds(value.as_deref()).unwrap_or_default();
+                Some(known.map_or(told, |known| known.min(told)))
+            };
+            match name.as_str() {
+                "max-age" => said.max_age = shorter(said.max_age),
+                "s-maxage" => said.s_maxage = shorter(said.s_maxage),
+                "no-cache" => said.no_cache = true,
+                "no-store" => said.no_store = true,
+                "private" => said.private = true,
+                "public" => said.public = true,
+                "must-revalidate" => said.must_revalidate = true,
+                "proxy-revalidate" => said.proxy_revalidate = true,
+                "must-understand" => said.must_understand = true,
+                _ => {}
+            }
+        }
+        said
+    }
+}
+
+/// Names in lower case, with their values without quotes. What is no directive is left out.
+fn directives(field: &str) -> Vec<(String, Option<String>)> {
+    let (mut found, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
+    let bytes = field.as_bytes();
+    for at in 0..=bytes.len() {
+        match bytes.get(at) {
+            Some(_) if escaped => escaped = false,
+            Some(b'\\') if quoted => escaped = true,
+            Some(b'"') => quoted = !quoted,
+            Some(b',') if !quoted => {
+                found.extend(directive(&field[start..at]));
+                start = at + 1;
+            }
+            None => found.extend(directive(&field[start..])),
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+fn directive(text: &str) -> Option<(String, Option<String>)> {
+    let text = text.trim_matches([' ', '\t']);
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return None;
+    }
+    let unquoted = |value: &str| match value.strip_prefix('"').and_then(|v| v.strip_suffix('"')) {
+        Some(inside) => inside.replace('\\', ""),
+        None => value.to_owned(),
+    };
+    Some((name.to_ascii_lowercase(), value.map(unquoted)))
+}
+
+/// Delta-seconds: digits alone.
+pub(super) fn seconds(value: Option<&str>) -> Option<Span> {
+    let value = value?;
+    if value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    Some(Span::from_secs(value.parse().unwrap_or(MOST_SECONDS).min(MOST_SECONDS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn field(value: &str) -> Vec<(String, String)> {
+        vec![("cache-control".to_owned(), value.to_owned())]
+    }
+
+    #[test]
+    fn a_response_is_read_whatever_its_case_and_quotes() {
+        let said =
+            Directives::of(&field("MAX-AGE=60, s-maxage=\"30\" ,Private=\"x, max-age=1\",no-cache, , must-understand"));
+        assert_eq!((said.max_age, said.s_maxage), (Some(Span::from_secs(60)), Some(Span::from_secs(30))));
+        assert!(said.private && said.no_cache && said.must_understand && !said.no_store && !said.public);
+    }
+
+    #[test]
+    fn lifetimes_that_are_none_are_over_at_once() {
+        for value in
+            ["max-age", "max-age=", "max-age=x", "max-age=1.5", "max-age=-1", "max-age= 60", "max-age=60, max-age=0"]
+        {
+            assert_eq!(Directives::of(&field(value)).max_age, Some(Span::ZERO), "{value}");
+        }
+        assert_eq!(Directives::of(&field("max-age =60")).max_age, None, "that is another directive");
+        assert_eq!(
+            Directives::of(&field("max-age=99999999999999999999999")).max_age,
+            Some(Span::from_secs(MOST_SECONDS))
+        );
+    }
+
+    #[test]
+    fn a_client_s_wishes_are_read_strictly() {
+        let wishes = Wishes::of(&field("max-age=9, max-age=3, max-stale, min-fresh=2, only-if-cached, no-transform"));
+        assert_eq!(wishes.max_age, Some(Span::from_secs(3)));
+        assert_eq!(wishes.max_stale, Some(Span::from_secs(MOST_SECONDS)));
+        assert_eq!(wishes.min_fresh, Some(Span::from_secs(2)));
+        assert!(wishes.only_if_cached && !wishes.no_cache && !wishes.no_store);
+        assert_eq!(Wishes::of(&field("max-stale=x")).max_stale, Some(Span::ZERO));
+        assert_eq!(Wishes::of(&[]), Wishes::default());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in ".{0,60}") {
+            _ = (Directives::of(&field(&text)), Wishes::of(&field(&text)));
+        }
+    }
+}
