@@ -193,6 +193,7 @@ fn connection_spec() -> ConnectionSpec {
         keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::ZERO,
+        gateway: Default::default(),
     }
 }
 

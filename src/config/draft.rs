@@ -1,6 +1,7 @@
 //! A connection as one file says it: every key may be absent. A recipe is read into the same draft, and the connection's
 //! own is laid over it. Knows keys and precedence; what has to be there in the end is for `finish`.
 
+use super::gateway::GatewayDraft;
 use super::oauth::{self, OAuthDraft};
 use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::{self, CommandDraft};
@@ -16,7 +17,7 @@ use crate::domain::webhook::WebhookSpec;
 use std::path::Path;
 
 /// Keys that a connection and a recipe share.
-pub(super) const SHARED: [&str; 23] = [
+pub(super) const SHARED: [&str; 24] = [
     "provider",
     "base_url",
     "credential",
@@ -40,6 +41,7 @@ pub(super) const SHARED: [&str; 23] = [
     "salvage",
     "complete",
     "format",
+    "gateway",
 ];
 
 /// Of a connection alone.
@@ -86,6 +88,7 @@ pub(super) struct Draft {
     /// Of the targets that say nothing themselves.
     pub complete: Slot<String>,
     pub format: Slot<Format>,
+    pub gateway: GatewayDraft,
 }
 
 /// `[connection.poll]`.
@@ -159,6 +162,7 @@ impl Draft {
             salvage: section.parsed("salvage", p, words::salvage),
             complete: section.parsed("complete", p, targets::complete),
             format: section.parsed("format", p, words::format),
+            gateway: GatewayDraft::read(section, p),
         }
     }
 
@@ -204,6 +208,7 @@ impl Draft {
             salvage: self.salvage.or(recipe.salvage),
             complete: self.complete.or(recipe.complete),
             format: self.format.or(recipe.format),
+            gateway: self.gateway.over(recipe.gateway),
         }
     }
 }

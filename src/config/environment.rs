@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const PLAIN_VARIABLES: [&str; 2] = ["LARDER_CONFIG", "LARDER_LOG"];
 
 /// Keys of `[server]` that a variable can set.
-const SERVER_KEYS: [&str; 3] = ["listen", "data", "hosts"];
+const SERVER_KEYS: [&str; 5] = ["listen", "data", "hosts", "shelf_memory", "shelf_disk"];
 
 /// Keys of `[polling]`, each of which a variable can set.
 pub(super) const POLLING: [&str; 2] = ["enabled", "workers"];
 
 /// Keys of a `[[connection]]` that a variable can set.
-const CONNECTION_KEYS: [&str; 12] = [
+const CONNECTION_KEYS: [&str; 14] = [
     "base_url",
     "credential.env",
     "credential.file",
@@ -24,6 +24,8 @@ const CONNECTION_KEYS: [&str; 12] = [
     "poll.inactivity_ttl",
     "poll.completion_grace",
     "refresh_min_age",
+    "gateway.enabled",
+    "gateway.fresh_for",
     "connect_timeout",
     "read_timeout",
     "request_timeout",

@@ -5,7 +5,7 @@ use super::draft::{CredentialDraft, Draft, PollDraft};
 use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::CommandDraft;
 use super::waits::WaitsDraft;
-use super::{Expressions, limits, quotas};
+use super::{Expressions, gateway, limits, quotas};
 use crate::domain::ids::{Caller, ConnectionKey, TargetName};
 use crate::domain::send::SendSpec;
 use crate::domain::spec::{
@@ -51,6 +51,7 @@ pub(super) fn finish(
     let base_url = draft.base_url.required(&at, "base_url", ADDRESS, p).unwrap_or_default();
     let waits = finish_waits(draft.waits, p);
     let poll = finish_poll(draft.poll);
+    let gateway_place = draft.gateway.place().cloned().unwrap_or_else(|| at.below("gateway"));
     let Identity { key, recipe } = identity?;
     let spec = ConnectionSpec {
         key,
@@ -75,6 +76,7 @@ pub(super) fn finish(
         reading,
         time_zone: draft.time_zone.unwrap_or("UTC".to_owned()),
         refresh_min_age: draft.refresh_min_age.unwrap_or(REFRESH_MIN_AGE),
+        gateway: draft.gateway.finish(),
     };
     let places = Places {
         targets: target_places,
@@ -82,6 +84,7 @@ pub(super) fn finish(
         commands: command_places,
         rules: rule_places,
         webhooks: webhook_places,
+        gateway: gateway_place,
         at,
     };
     check_together(&spec, &places, expressions, p);
@@ -133,6 +136,7 @@ struct Places {
     commands: Vec<Place>,
     rules: Vec<Place>,
     webhooks: Vec<Place>,
+    gateway: Place,
     at: Place,
 }
 
@@ -224,6 +228,7 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
     }
     check_rules(spec, places, p);
     check_webhooks(spec, places, p);
+    check_gateway(spec, places, p);
     for wrong in expressions(spec) {
         let place = match &wrong.of {
             super::ExpressionOf::Target(name) => {
@@ -281,6 +286,16 @@ fn check_webhooks(spec: &ConnectionSpec, places: &Places, p: &mut Problems) {
                 &place.below("url"),
                 "is an address of the provider itself; what is sent there would be counted by nobody",
             );
+        }
+    }
+}
+
+/// Its paths, and whether the limits can ever give what a rule says that a request costs.
+fn check_gateway(spec: &ConnectionSpec, places: &Places, p: &mut Problems) {
+    gateway::check(spec, &places.gateway, p);
+    for cost in spec.gateway.rules.iter().filter_map(|rule| rule.cost) {
+        for limit in &spec.limits {
+            limits::never_fits(limit, Caller::Gateway, cost, "a request through the gateway", &places.gateway, p);
         }
     }
 }

@@ -7,6 +7,7 @@
 mod draft;
 mod environment;
 mod finish;
+mod gateway;
 mod limits;
 mod oauth;
 mod pages;
@@ -31,6 +32,7 @@ pub use environment::{Environment, PLAIN_VARIABLES};
 pub use put::Puttable;
 pub use recipe::{Recipe, Recipes, is_built_in};
 
+use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::polling::PollingSpec;
 use crate::domain::spec::{ConnectionSpec, SecretSource, TargetSpec};
@@ -64,6 +66,8 @@ pub struct ServerSpec {
     pub socket: PathBuf,
     /// Host names, beside loopback and IP literals, that a request may carry.
     pub hosts: Vec<String>,
+    /// What the answers of all gateways may take.
+    pub shelf: ShelfSpec,
 }
 
 /// One thing wrong, as a sentence that names file, line and key, and what to do.

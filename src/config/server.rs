@@ -1,10 +1,11 @@
-//! `[server]`: where to listen, where the data lies, which hosts are ours. `[polling]`: whether to ask, and how much at once.
+//! `[server]`: where to listen, where the data lies, which hosts are ours, how large the shelf of the gateways is. `[polling]`: whether to ask, and how much at once.
 
 use super::ServerSpec;
 use super::environment::POLLING;
 use super::place::Problems;
 use super::section::Section;
-use super::words;
+use super::{gateway, words};
+use crate::domain::gateway::ShelfSpec;
 use crate::domain::polling::{MOST_WORKERS, PollingSpec};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ const LONGEST_SOCKET_PATH: usize = 107;
 pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problems) -> ServerSpec {
     let mut spec = spec_at(folder.join(DATA));
     let Some(section) = section else { return spec };
-    section.only(&["listen", "data", "hosts"], &[], p);
+    section.only(&["listen", "data", "hosts", "shelf_memory", "shelf_disk"], &[], p);
     let data = section.parsed("data", p, |text| match text.is_empty() {
         true => Err("must be the path of the data file".to_owned()),
         false => Ok(folder.join(text)),
@@ -35,6 +36,7 @@ pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problem
     if let Some(data) = data.value() {
         spec = spec_at(data);
     }
+    spec.shelf = gateway::read_shelf(section, p);
     spec.listen = section.parsed("listen", p, listen).unwrap_or(spec.listen);
     let hosts = section.texts("hosts", p);
     let place = section.place_of("hosts");
@@ -64,7 +66,8 @@ pub(super) fn read_polling(section: Option<&Section<'_>>, p: &mut Problems) -> P
 
 fn spec_at(data: PathBuf) -> ServerSpec {
     let socket = socket_beside(&data);
-    ServerSpec { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), data, socket, hosts: Vec::new() }
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    ServerSpec { listen, data, socket, hosts: Vec::new(), shelf: ShelfSpec::default() }
 }
 
 fn socket_beside(data: &Path) -> PathBuf {

@@ -2,6 +2,7 @@
 
 pub use super::reading::{Format, ObservedKind, ObservedPlace, ObservedSpec, ReadingSpec, Salvage};
 
+use super::gateway::GatewaySpec;
 use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
 use super::oauth::OAuthSpec;
@@ -92,6 +93,8 @@ pub struct ConnectionSpec {
     pub time_zone: String,
     /// A refresh by hand or after a command asks the provider only if the answer is at least this old (I2).
     pub refresh_min_age: Span,
+    /// What unmodified clients may ask through it.
+    pub gateway: GatewaySpec,
 }
 
 /// Timeouts and bounds of one request.

@@ -319,6 +319,7 @@ fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<Targe
         keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::from_secs(60),
+        gateway: Default::default(),
     }
 }
 

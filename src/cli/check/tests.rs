@@ -28,6 +28,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::from_secs(60),
+        gateway: Default::default(),
     }
 }
 

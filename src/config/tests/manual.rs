@@ -1,6 +1,6 @@
 //! `src/recipes/README.md` against the reader: the manual has every key that is read, and no other.
 
-use super::super::{draft, limits, oauth, pages, quotas, rules, scans, targets, waits, webhooks};
+use super::super::{draft, gateway, limits, oauth, pages, quotas, rules, scans, targets, waits, webhooks};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MANUAL: &str = include_str!("../../recipes/README.md");
@@ -32,6 +32,11 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("header of a rule", "RULE_HEADER", rules::RULE_HEADER.to_vec()),
         ("[waits]", "WAITS", waits::WAITS.to_vec()),
         ("[[wait]]", "WAIT", waits::WAIT.to_vec()),
+        ("[gateway]", "GATEWAY", gateway::GATEWAY.to_vec()),
+        ("[[gateway.allow]]", "ALLOW", gateway::ALLOW.to_vec()),
+        ("[[gateway.rule]]", "GATEWAY_RULE", gateway::GATEWAY_RULE.to_vec()),
+        ("not_ready", "NOT_READY", gateway::NOT_READY.to_vec()),
+        ("narrow", "NARROW", gateway::NARROW.to_vec()),
         ("[[webhook]]", "WEBHOOK", webhooks::WEBHOOK.to_vec()),
         ("url and secret of a webhook", "REFERENCE", webhooks::REFERENCE.to_vec()),
     ]

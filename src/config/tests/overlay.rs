@@ -110,7 +110,7 @@ fn a_recipe_is_held_to_the_same_rules() {
         said,
         "recipe r:2: name: unknown key; the nearest are: fact, rule, wait\n\
          recipe r:3: credential.env: is not for a recipe: where the secret lies is for the connection to say\n\
-         recipe r:4: intervall: unknown key; the nearest are: pattern, base_url, poll\n\
+         recipe r:4: intervall: unknown key; the nearest are: gateway, pattern, base_url\n\
          recipe r:7: limit[day].requests: must be at least 1, not 0\n\
          recipe r:10: fact[#1].source: is missing: a fact has a text, a source and the date when it was read\n\
          recipe r:10: fact[#1].date: is missing: a fact has a text, a source and the date when it was read"

@@ -1,6 +1,8 @@
 //! A file with every key, read into its settings.
 
 use super::*;
+use crate::domain::event::EventKind;
+use crate::domain::gateway::*;
 use crate::domain::ids::Caller;
 use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use crate::domain::outcome::{Outcome, Reach};
@@ -13,6 +15,8 @@ const WHOLE: &str = r#"
 listen = "192.0.2.1:80"
 data   = "shelf/larder.redb"
 hosts  = ["Larder.home.arpa", "192.0.2.1"]
+shelf_memory = "64MiB"
+shelf_disk   = 1_048_576
 
 [[connection]]
 name         = "yard"
@@ -137,6 +141,24 @@ name = "not yet"
 outcome = "not_ready"
 status = [409, 425]
 
+[connection.gateway]
+enabled      = false
+freshness    = "http"
+fresh_for    = "7s"
+same_account = true
+[[connection.gateway.allow]]
+methods = ["GET", "POST"]
+path    = "/receipts/**"
+[[connection.gateway.rule]]
+path       = "/receipts/*"
+freshness  = "memo"
+fresh_for  = "0s"
+not_ready  = { status = 409, for = "10m", until = ["write", "target_changed"] }
+forgets    = ["/receipts/**"]
+idempotent = true
+narrow     = { parameter = "status", items = "$.data[*]", field = "$.status", whole = "!@.next" }
+cost       = 2
+
 [connection.waits]
 floor = "10s"
 ceiling = "7d"
@@ -153,6 +175,7 @@ fn every_key_is_read() {
             data: "/etc/larder/shelf/larder.redb".into(),
             socket: "/etc/larder/shelf/larder.redb.sock".into(),
             hosts: vec!["larder.home.arpa".to_owned(), "192.0.2.1".to_owned()],
+            shelf: ShelfSpec { memory: 64 << 20, disk: 1 << 20 },
         }
     );
     let [yard] = settings.connections.as_slice() else { panic!("one connection") };
@@ -185,6 +208,53 @@ fn every_key_is_read() {
     assert_eq!(yard.network, NetworkSpec { connect_timeout, read_timeout, request_timeout, max_body: 512 * 1024 });
     let reading = ReadingSpec { charset: Some("iso-8859-1".to_owned()), salvage: Salvage::Nan, format: Format::Xml };
     assert_eq!(yard.reading, reading);
+}
+
+#[test]
+fn every_key_of_a_gateway_is_read() {
+    let gateway = sound(WHOLE).connections.remove(0).gateway;
+    let text = str::to_owned;
+    let not_ready = NotReadySpec {
+        status: vec![409],
+        lasts: Span::from_secs(600),
+        until: vec![Until::Write, Until::Event(EventKind::TargetChanged)],
+    };
+    let narrow = NarrowSpec {
+        parameter: text("status"),
+        items: text("$.data[*]"),
+        field: text("$.status"),
+        whole: Some(text("!@.next")),
+    };
+    let rule = PathRule {
+        path: text("/receipts/*"),
+        freshness: Some(Freshness::Memo),
+        fresh_for: Some(Span::ZERO),
+        not_ready: Some(not_ready),
+        forgets: vec![text("/receipts/**")],
+        idempotent: Some(true),
+        narrow: Some(narrow),
+        cost: Some(2),
+    };
+    let wanted = GatewaySpec {
+        enabled: false,
+        freshness: Freshness::Http,
+        fresh_for: Span::from_secs(7),
+        same_account: true,
+        allow: vec![Allow { methods: vec![text("GET"), text("POST")], path: text("/receipts/**") }],
+        rules: vec![rule],
+    };
+    assert_eq!(gateway, wanted);
+}
+
+#[test]
+fn without_a_word_a_gateway_reads_anything_and_remembers_it_for_five_seconds() {
+    let settings = sound(&yard(""));
+    let gateway = &settings.connections[0].gateway;
+    assert!(gateway.enabled && !gateway.same_account && gateway.rules.is_empty());
+    assert_eq!((gateway.freshness, gateway.fresh_for), (Freshness::Memo, Span::from_secs(5)));
+    let everywhere = Allow { methods: vec!["GET".to_owned(), "HEAD".to_owned()], path: "/**".to_owned() };
+    assert_eq!(gateway.allow, [everywhere]);
+    assert_eq!(settings.server.shelf, ShelfSpec { memory: 32 << 20, disk: 256 << 20 });
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         keep_history: None,
         webhooks: Vec::new(),
         refresh_min_age: Span::from_secs(60),
+        gateway: Default::default(),
     }
 }
 
