@@ -112,9 +112,8 @@ pub fn ending(conn: &Conn, asked: &Endpoint, reply: &Reply, outcome: Outcome) ->
 }
 
 /// The hold that was as long as the ceiling is over.
-pub fn ceiling_is_past(conn: &Conn, at: Stamp) -> FindingChange {
-    let because = format!("{} answers again.", conn.spec.provider);
-    FindingChange::Settled { about: ceiling(conn), at, because }
+pub fn ceiling_is_past(core: &Core, conn: &Conn, at: Stamp) -> Vec<FindingChange> {
+    settled_for_all(core, conn, at, &format!("{} answers again.", conn.spec.provider), ceiling)
 }
 
 fn ceiling(conn: &Conn) -> Matter {
@@ -180,8 +179,10 @@ fn scan_of(target: &Target) -> Matter {
 pub enum NoToken<'a> {
     /// The refresh token is not accepted any more.
     Dead(Rotation),
-    /// And the newer one cannot be opened with the key file.
+    /// And those that are stored cannot be opened with the key file.
     KeyLost,
+    /// The newer one cannot be opened with the key file, and the one that it replaced is not sent again.
+    Withheld,
     /// The client is not accepted: a code of RFC 6749 section 5.2.
     Client(&'a str),
 }
@@ -195,9 +196,15 @@ pub fn no_token(conn: &Conn, why: NoToken<'_>, at: Stamp) -> FindingChange {
     let dead =
         |why: &str| format!("{provider} does not accept the refresh token of connection {connection} any more: {why}");
     let sentence = match why {
-        NoToken::KeyLost => dead(
-            "the newer one is sealed in the data file, and the key file beside it (larder.key) does not open it. Put the old key file back; \
-             without it a token has to be granted anew.",
+        NoToken::KeyLost => format!(
+            "{provider} does not accept the refresh token of connection {connection}, and the key file beside the data file (larder.key) does \
+             not open the tokens that are sealed in it. Put the old key file back, and with it the refresh token of that time; without it a \
+             token has to be granted anew."
+        ),
+        NoToken::Withheld => format!(
+            "The tokens of connection {connection} are sealed in the data file, and the key file beside it (larder.key) does not open them. \
+             {provider} replaced the configured refresh token long ago: it is not sent again, since that could end the one that is sealed. \
+             Put the old key file back; without it a token has to be granted anew."
         ),
         NoToken::Dead(Rotation::Keeps) => dead("it was revoked, or its time is up. It has to be granted anew."),
         NoToken::Dead(Rotation::Rotates) => dead(
@@ -208,16 +215,21 @@ pub fn no_token(conn: &Conn, why: NoToken<'_>, at: Stamp) -> FindingChange {
             "{provider} does not accept this client ({code}): check client_id, client_secret, auth and scope of connection {connection}."
         ),
     };
-    let subject = if matches!(why, NoToken::KeyLost) { KEY } else { "" };
+    let subject = if matches!(why, NoToken::KeyLost | NoToken::Withheld) { KEY } else { "" };
     let detail = "Put a new refresh token where the connection's credential lies and start Larder again; items, history and budget stay.";
     let (about, credential) = (tokens(conn, subject), Some(conn.credential));
     FindingChange::Seen(Seen { about, credential, at, sentence, detail: Some(detail.to_owned()) })
 }
 
 /// There are tokens, whatever it was that there were none.
-pub fn tokens_again(conn: &Conn, at: Stamp, because: &str) -> Vec<FindingChange> {
-    let settled = |subject| FindingChange::Settled { about: tokens(conn, subject), at, because: because.to_owned() };
-    ["", KEY].map(settled).into()
+pub fn tokens_again(core: &Core, conn: &Conn, at: Stamp, because: &str) -> Vec<FindingChange> {
+    let settled = |subject| settled_for_all(core, conn, at, because, |c| tokens(c, subject));
+    ["", KEY].map(settled).concat()
+}
+
+/// The key is not what is lacking.
+pub fn key_is_back(conn: &Conn, at: Stamp, because: &str) -> FindingChange {
+    FindingChange::Settled { about: tokens(conn, KEY), at, because: because.to_owned() }
 }
 
 /// Whether the key file did not open what was stored, and nothing has settled that since.
@@ -303,7 +315,6 @@ fn matter(conn: &Conn, kind: FindingKind, about: &LimitKey) -> Matter {
     Matter { connection: conn.spec.key.clone(), target: None, kind, subject }
 }
 
-/// For every connection of the credential: whichever saw it, it is over for all.
 fn settled(
     core: &Core,
     conn: &Conn,
@@ -312,13 +323,19 @@ fn settled(
     at: Stamp,
     because: &str,
 ) -> Vec<FindingChange> {
+    settled_for_all(core, conn, at, because, |c| matter(c, kind, about))
+}
+
+/// For every connection of the credential: whichever saw it, it is over for all.
+fn settled_for_all(
+    core: &Core,
+    conn: &Conn,
+    at: Stamp,
+    because: &str,
+    about: impl Fn(&Conn) -> Matter,
+) -> Vec<FindingChange> {
     let sharing = core.connections.values().filter(|c| c.credential == conn.credential);
-    let change = |c: &std::sync::Arc<Conn>| FindingChange::Settled {
-        about: matter(c, kind, about),
-        at,
-        because: because.to_owned(),
-    };
-    sharing.map(change).collect()
+    sharing.map(|c| FindingChange::Settled { about: about(c), at, because: because.to_owned() }).collect()
 }
 
 /// A webhook that has not been delivered for a while, or is delivered again. `before`: what the trouble was until now.

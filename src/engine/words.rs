@@ -3,7 +3,7 @@
 
 mod holds;
 
-pub use holds::{TOKEN_ENDPOINT, easing, hold_ended, hold_sentence, hold_started, probing, ramp_began};
+pub use holds::{KEY_FILE, TOKEN_ENDPOINT, easing, hold_ended, hold_sentence, hold_started, probing, ramp_began};
 
 use super::core::Conn;
 use super::fetch::Stopped;

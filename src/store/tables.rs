@@ -39,7 +39,8 @@
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
-//! guess can be tried with it, a long random key not be found. `secrets` are sealed with a key that is not in the file but beside it.
+//! guess can be tried with it, a long random key not be found. `secrets` are sealed with a key that is not in the file but beside it; the
+//! fingerprints of the configured credential that they come from, and of the one that was rejected last, lie with them.
 //! What stands below `w` of a generation in `switched` is in force as if it stood in its own table: see `generation`.
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
 //! A sum of `spend` begins with its hour, so that what is written lies together and what is old is in front.

@@ -1,5 +1,6 @@
 //! What the owners should know: one finding while it is so, on every surface, through a restart, closed when it is over.
 
+use crate::support::config::IRRIGATION;
 use crate::support::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,4 +92,35 @@ async fn an_announced_end_is_found_once_and_is_over_when_it_is_not_said_any_more
     app.operator().refreshes("yard", "controller").await;
     events.until("finding_closed", SOON).await;
     assert!(app.findings("?open=true").await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_above_the_ceiling_is_found_until_the_provider_answers_again() {
+    let provider = FakeProvider::unlimited().await;
+    let waits = "[connection.waits]\nfloor = \"1s\"\ndefault = \"2s\"\nceiling = \"3s\"\n";
+    let body = format!("{IRRIGATION}\n{waits}");
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("60s").min_age("1ms").body(&body));
+    let mut app = TestApp::start(config).await;
+    app.has_polled("yard", "controller").await;
+    let mut events = app.events(None).await;
+    provider.next(Mode::TooMany(Some("3600")));
+    app.operator().refreshes("yard", "controller").await;
+    let told = events.until("finding_opened", SOON).await.json();
+    let open = app.findings("?open=true&connection=yard").await;
+    let [finding] = &open[..] else { panic!("{open:?}") };
+    assert_eq!((&finding["kind"], &finding["count"]), (&"wait_above_ceiling".into(), &1.into()), "{finding}");
+    assert_eq!(told["message"], finding["sentence"]);
+    let sentence = finding["sentence"].as_str().expect("a sentence");
+    assert!(sentence.contains("1 h") && sentence.contains("the hold is 3 s long"), "{sentence}");
+
+    app.restart().await;
+    assert_eq!(app.findings("?open=true").await, open, "a restart settles nothing");
+    eventually("the hold is over and the provider answers", SOON, || async {
+        let reply = app.operator().refreshes("yard", "controller").await;
+        (reply.status == 200 && reply.json()["refreshed"] == true).then_some(())
+    })
+    .await;
+    assert!(app.findings("?open=true").await.is_empty(), "{:?}", app.findings("").await);
+    let all = app.findings("").await;
+    assert!(all.len() == 1 && all[0]["closed_at"].is_string(), "kept, and closed: {all:?}");
 }

@@ -300,11 +300,23 @@ async fn a_command_whose_token_is_neither_accepted_nor_renewed_was_not_carried_o
     assert!(message.contains("unknown or used") && !message.contains("redirected"), "{job}");
 }
 
+/// Holds so short that a test can wait for their end, and so long that nobody reaches the endpoint meanwhile.
+const SHORT_WAITS: &str = "[connection.waits]\nfloor = \"1s\"\ndefault = \"3s\"\nceiling = \"3s\"\n";
+
+/// Asked again and again, until the hold is over.
+async fn reads_again(app: &TestApp, connection: &str) -> serde_json::Value {
+    eventually("it is answered again", SOON, || async {
+        let reply = app.operator().refreshes(connection, "zones").await;
+        (reply.status == 200).then(|| reply.json())
+    })
+    .await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_endpoint_in_trouble_clears_nothing_and_is_not_hammered() {
     let truth = Truth::new(3600);
     let provider = provider(&truth).await;
-    let mut app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
+    let mut app = TestApp::start(config(&truth, &[connection("yard", &provider, "") + SHORT_WAITS])).await;
     reads(&app, "yard").await;
     for trouble in [
         Vec::new(),
@@ -312,21 +324,55 @@ async fn a_token_endpoint_in_trouble_clears_nothing_and_is_not_hammered() {
         json(429, &[("retry-after", "3600")], r#"{"error":"invalid_grant"}"#),
         json(200, &[], "{}"),
     ] {
+        let (stored, said) = (truth.refresh(), String::from_utf8_lossy(&trouble).into_owned());
         truth.revokes_access();
         truth.answers_tokens(Some(trouble));
         let before = provider.asked_of("/token").len();
+        eventually("the ramp after the hold before lets it ask", SOON, || async {
+            app.operator().refreshes("yard", "zones").await.expect(429);
+            (provider.asked_of("/token").len() > before).then_some(())
+        })
+        .await;
+        assert_eq!(provider.asked_of("/token").len(), before + 1, "it was in trouble: {said}");
         app.operator().refreshes("yard", "zones").await.expect(429);
-        app.operator().refreshes("yard", "zones").await.expect(429);
-        assert!(provider.asked_of("/token").len() <= before + 1);
+        assert_eq!(provider.asked_of("/token").len(), before + 1, "and is left alone: {said}");
         if app.connection("yard").await["hold"].is_null() {
             panic!("it is held");
         }
+        truth.answers_tokens(None);
+        assert_eq!(reads_again(&app, "yard").await["target"]["item_count"], 1);
+        let asked = provider.asked_of("/token");
+        let sent: Vec<_> = asked.iter().skip(before).map(|a| a.form()["refresh_token"].clone()).collect();
+        assert_eq!(sent, [stored.clone(), stored], "the stored token is the one that works: {said}");
     }
-    // The stored token is the one that works.
     let findings = app.findings("").await;
     assert!(findings.iter().all(|f| f["kind"] != "credential_reauthorize"), "{findings:#?}");
     app.crash().await;
     tells_no_token(&app, &provider).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_above_the_ceiling_that_the_token_endpoint_states_is_found_until_it_is_over() {
+    for trouble in [json(429, &[("retry-after", "3600")], "{}"), json(503, &[("retry-after", "3600")], "{}")] {
+        let truth = Truth::new(3600);
+        let provider = provider(&truth).await;
+        let tables = ["yard", "back"].map(|name| connection(name, &provider, "") + SHORT_WAITS);
+        let app = TestApp::start(config(&truth, &tables)).await;
+        for name in ["yard", "back"] {
+            reads(&app, name).await;
+        }
+        truth.revokes_access();
+        truth.answers_tokens(Some(trouble));
+        app.operator().refreshes("yard", "zones").await.expect(429);
+        let open = app.findings("?open=true").await;
+        let [finding] = &open[..] else { panic!("{open:#?}") };
+        assert_eq!(finding["kind"], "wait_above_ceiling", "{finding}");
+        assert!(finding["sentence"].as_str().is_some_and(|s| s.contains("asks us to wait 1 h")), "{finding}");
+        truth.answers_tokens(None);
+        reads_again(&app, "back").await;
+        assert_eq!(app.findings("?open=true").await, Vec::<serde_json::Value>::new(), "whoever of them is answered");
+        assert_eq!(app.findings("").await.len(), 1, "kept, and closed");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -357,38 +403,208 @@ async fn a_hold_tells_what_the_token_endpoint_said_and_nothing_that_it_did_not()
     }
 }
 
+/// What no key file has to do with: ledger, budget, history and the shelf.
+async fn kept(app: &TestApp) -> serde_json::Value {
+    let (target, connection) = (app.target("yard", "zones").await, app.connection("yard").await);
+    json!({
+        "ledger": app.ledger("yard").await,
+        "used": connection["budget"][0]["used"],
+        "history": app.history("yard", "zones").await,
+        "items": target["items"],
+        "as_of": target["as_of"],
+    })
+}
+
+/// Where it asks a person, and whether it holds still.
+async fn asks_for_the_credential(app: &TestApp) -> serde_json::Value {
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    let hold = app.connection("yard").await["hold"].clone();
+    assert_eq!(hold["reason"], "credential_rejected", "{hold}");
+    let open = app.findings("?open=true").await;
+    let [finding] = &open[..] else { panic!("{open:#?}") };
+    assert_eq!(finding["kind"], "credential_reauthorize", "{finding}");
+    finding.clone()
+}
+
+/// Starts twice more: nobody is asked, the same finding is open, and nothing was lost.
+async fn stays_so_over_restarts(app: &mut TestApp, provider: &Script) {
+    let (asked, finding, before) = (provider.asked().len(), asks_for_the_credential(app).await, kept(app).await);
+    for crash in [false, true] {
+        if crash {
+            app.crash().await;
+        } else {
+            app.restart().await;
+        }
+        assert_eq!(asks_for_the_credential(app).await["id"], finding["id"], "it was never closed");
+        assert_eq!(provider.asked().len(), asked, "nobody knocks");
+        assert_eq!(kept(app).await, before);
+    }
+    let closed: Vec<_> = app.findings("").await.into_iter().filter(|f| !f["closed_at"].is_null()).collect();
+    assert!(closed.iter().all(|f| f["id"].as_u64() < finding["id"].as_u64()), "{closed:#?}");
+}
+
+/// Stops it, and gives what it had.
+async fn loses_its_key(app: &mut TestApp) -> Vec<u8> {
+    app.stop().await;
+    let key = app.folder().join("larder.key");
+    let kept = std::fs::read(&key).expect("the key file");
+    std::fs::remove_file(&key).expect("the key file");
+    kept
+}
+
+/// Another refresh token is configured at its next start.
+async fn is_given(app: &mut TestApp, refresh: &str, mut config: Config) {
+    app.stop().await;
+    config.environment.insert("YARD_REFRESH".to_owned(), refresh.to_owned());
+    app.configure(config);
+    app.boots().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_key_asks_for_the_credential_again_and_loses_nothing_else() {
     let truth = Truth::new(3600);
     let provider = provider(&truth).await;
     let mut app = TestApp::start(config(&truth, &[connection("yard", &provider, "")])).await;
     reads(&app, "yard").await;
-    app.stop().await;
-    let (configured, key) = (truth.refresh(), app.folder().join("larder.key"));
-    let kept = std::fs::read(&key).expect("the key file");
-    std::fs::remove_file(&key).expect("the key file");
+    let (configured, before, asked) = (truth.refresh(), kept(&app).await, provider.asked().len());
+    let key = loses_its_key(&mut app).await;
     app.boots().await;
     eventually("it says that the key is another one", SOON, || async {
         app.log().contains("cannot be opened with the key file").then_some(())
     })
     .await;
     assert_eq!(app.target("yard", "zones").await["item_count"], 1, "the shelf is whole");
+    app.connection_when("yard", "it is held before anybody wants anything", |c| !c["hold"].is_null()).await;
     app.operator().refreshes("yard", "zones").await.expect(429);
     assert_ne!(configured, app.secret(), "the configured token was used up long ago");
+    assert_eq!(provider.asked().len(), asked, "so it is not sent: it could be the end of the one that lives");
     let page = app.get("/c/yard").await.body;
     assert!(
         page.contains("Put the old key file back") && page.contains("granted anew"),
         "and the page says so: {page}"
     );
+    assert!(page.contains("it is not sent again") && !page.contains("refused the credential"), "{page}");
+    stays_so_over_restarts(&mut app, &provider).await;
+    assert_eq!(kept(&app).await, before);
 
     // The key is found: nothing waits for the end of a hold.
     app.stop().await;
-    std::fs::write(&key, kept).expect("the key file");
+    std::fs::write(app.folder().join("larder.key"), key).expect("the key file");
     app.boots().await;
     assert_eq!(app.connection("yard").await["hold"], serde_json::Value::Null);
     assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
     let open = app.findings("?open=true").await;
     assert!(open.iter().all(|f| f["kind"] != "credential_reauthorize"), "{open:#?}");
+    truth.revokes_access();
+    assert_eq!(reads(&app, "yard").await["refreshed"], true, "and the token that was sealed lives");
+    assert_eq!(provider.asked_of("/token").last().map(|a| a.form()["refresh_token"].clone()), Some(configured));
+    tells_no_token(&app, &provider).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_key_each_new_token_is_tried_once_until_one_is_accepted() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let config = config(&truth, &[connection("yard", &provider, "")]);
+    let mut app = TestApp::start(config.clone()).await;
+    reads(&app, "yard").await;
+    let (history, used) = (app.history("yard", "zones").await, app.ledger("yard").await.len());
+    loses_its_key(&mut app).await;
+    app.boots().await;
+    is_given(&mut app, "not-even-a-token", config.clone()).await;
+    assert_eq!(app.findings("?open=true").await.len(), 0, "there is another one to be tried");
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    assert_eq!(provider.asked_of("/token").len(), 2);
+    stays_so_over_restarts(&mut app, &provider).await;
+
+    *truth.refresh.lock().unwrap() = "granted-anew".to_owned();
+    is_given(&mut app, "granted-anew", config.clone()).await;
+    assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
+    assert_eq!(app.findings("?open=true").await.len(), 0);
+    assert_eq!(app.history("yard", "zones").await, history);
+    let ledger = app.ledger("yard").await;
+    assert_eq!(ledger.len(), used + 3, "one rejection, one grant, one read: {ledger:#?}");
+    assert_eq!(app.connection("yard").await["budget"][0]["used"], used + 3, "in the same budget");
+    for _ in 0..2 {
+        app.restart().await;
+        reads(&app, "yard").await;
+    }
+    assert_eq!(provider.asked_of("/token").len(), 3, "the new tokens are opened with the new key");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_key_a_token_that_nothing_replaced_is_tried_once() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let table = connection("yard", &provider, "").replace("rotates = true", "rotates = false");
+    let refresh = truth.refresh();
+    let grant = json!({"access_token": "access-token-kept", "expires_in": 3600});
+    *truth.access.lock().unwrap() = "access-token-kept".to_owned();
+    truth.answers_tokens(Some(json(200, &[], &grant.to_string())));
+    let mut app = TestApp::start(config(&truth, &[table])).await;
+    reads(&app, "yard").await;
+    let key = loses_its_key(&mut app).await;
+    truth.answers_tokens(Some(json(400, &[], r#"{"error":"invalid_grant"}"#)));
+    app.boots().await;
+    assert_eq!(app.connection("yard").await["hold"], serde_json::Value::Null);
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    let sent: Vec<_> = provider.asked_of("/token").iter().map(|a| a.form()["refresh_token"].clone()).collect();
+    assert_eq!(sent, [refresh.clone(), refresh], "it is the one that lives");
+    stays_so_over_restarts(&mut app, &provider).await;
+
+    app.stop().await;
+    std::fs::write(app.folder().join("larder.key"), key).expect("the key file");
+    app.boots().await;
+    assert_eq!(reads(&app, "yard").await["refreshed"], true, "a failed renewal has cleared nothing");
+    assert_eq!(provider.asked_of("/token").len(), 2);
+    assert_eq!(app.findings("?open=true").await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_was_rejected_without_the_key_stays_so_when_the_key_is_back() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let config = config(&truth, &[connection("yard", &provider, "")]);
+    let right = truth.refresh();
+    let mut app = TestApp::start(config.clone()).await;
+    reads(&app, "yard").await;
+    let key = loses_its_key(&mut app).await;
+    app.boots().await;
+    is_given(&mut app, "not-even-a-token", config.clone()).await;
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    assert_eq!(provider.asked_of("/token").len(), 2);
+    let lost = asks_for_the_credential(&app).await;
+    assert!(lost["sentence"].as_str().is_some_and(|s| s.contains("Put the old key file back")), "{lost}");
+
+    app.stop().await;
+    std::fs::write(app.folder().join("larder.key"), key).expect("the key file");
+    app.boots().await;
+    let wrong = asks_for_the_credential(&app).await;
+    assert!(wrong["sentence"].as_str().is_some_and(|s| !s.contains("key file")), "it is back: {wrong}");
+    stays_so_over_restarts(&mut app, &provider).await;
+    is_given(&mut app, &right, config).await;
+    assert_eq!(reads(&app, "yard").await["refreshed"], true);
+    assert_eq!(provider.asked_of("/token").len(), 2, "with the tokens that were stored all the while");
+    assert_eq!(app.findings("?open=true").await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_token_is_tried_once_and_the_one_before_it_goes_on_where_it_was() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let config = config(&truth, &[connection("yard", &provider, "")]);
+    let right = truth.refresh();
+    let mut app = TestApp::start(config.clone()).await;
+    reads(&app, "yard").await;
+    is_given(&mut app, "not-even-a-token", config.clone()).await;
+    app.operator().refreshes("yard", "zones").await.expect(429);
+    assert_eq!(provider.asked_of("/token").len(), 2);
+    stays_so_over_restarts(&mut app, &provider).await;
+    is_given(&mut app, &right, config).await;
+    assert_eq!(app.connection("yard").await["hold"], serde_json::Value::Null);
+    assert_eq!(reads(&app, "yard").await["refreshed"], true);
+    assert_eq!(provider.asked_of("/token").len(), 2, "with the token that was stored all the while");
+    assert_eq!(app.findings("?open=true").await.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

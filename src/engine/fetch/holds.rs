@@ -92,6 +92,7 @@ pub fn after(core: &Core, conn: &Conn, changes: &[HoldChange]) -> Vec<Hold> {
 
 /// A wait beyond what is credible is told to the owners, until the hold that came of it is over.
 pub fn findings(
+    core: &Core,
     conn: &Conn,
     exchanged: &Exchanged,
     verdict: &Verdict,
@@ -104,7 +105,7 @@ pub fn findings(
     let is_over = |change: &HoldChange| !matches!(change, HoldChange::Put(hold) if hold.ramp.is_none());
     match beyond {
         Some(told) => vec![findings::wait_above_ceiling(conn, told, at)],
-        None if !changes.is_empty() && changes.iter().all(is_over) => vec![findings::ceiling_is_past(conn, at)],
+        None if !changes.is_empty() && changes.iter().all(is_over) => findings::ceiling_is_past(core, conn, at),
         None => Vec::new(),
     }
 }

@@ -80,7 +80,7 @@ pub fn consequences(
     let heard = Heard { verdict: &verdict, exchanged, holds: &hold };
     let next = circuit::after(conn, state, &heard, &now);
     events.extend(circuit::event(conn, &now, state, &next));
-    let findings = holds::findings(conn, exchanged, &verdict, &hold, reply.arrived_at);
+    let findings = holds::findings(core, conn, exchanged, &verdict, &hold, reply.arrived_at);
     let mut after = Consequences {
         verdict,
         status,

@@ -16,10 +16,14 @@ use crate::domain::spec::endpoint_of;
 use crate::domain::time::{Span, Stamp};
 use crate::engine::core::{Conn, Core};
 use crate::engine::findings::{self, NoToken};
-use crate::engine::words::TOKEN_ENDPOINT;
+use crate::engine::words::{KEY_FILE, TOKEN_ENDPOINT};
 use crate::rules::budget::{Permit, Refusal};
 use crate::store::{Commit, StoreError, Swap};
 use crate::upstream::tokens::{Renewal, Renewed, Standing, Vault};
+
+/// How long nothing is looked at again while the key is lost: whatever ends that comes with a start.
+const WITHHELD: Span = Span::from_secs(24 * 3600);
+const KEY_IS_BACK: &str = "The key file opens what is stored again.";
 
 /// The budget of renewals that the provider does not count: a loop is impossible, a working token never meets it.
 pub fn own_pace() -> Vec<Limit> {
@@ -82,6 +86,12 @@ pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u6
         return store(core, conn, vault, sealed, standing.version).await;
     }
     vault.doubt(conn.credential);
+    if let Some(hold) = held(core, conn) {
+        return Err(stopped(Some(hold)));
+    }
+    if standing.withheld {
+        return Err(stopped(withhold(core, conn, oauth, vault, caller).await?));
+    }
     let permit = permit(core, conn, oauth, caller).await?;
     let (charge, reserved_at, paid_by) = (permit.id(), permit.charge().reserved_at, permit.charge().credential);
     let renewal = core.door.renew(permit, conn.credential).await;
@@ -90,7 +100,8 @@ pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u6
     match renewal.result {
         Renewed::Granted(sealed) => {
             store(core, conn, vault, sealed, standing.version).await?;
-            let settled = findings::tokens_again(conn, at, &format!("{} gives tokens again.", conn.spec.provider));
+            let settled =
+                findings::tokens_again(core, conn, at, &format!("{} gives tokens again.", conn.spec.provider));
             let resolution = resolution(at, Outcome::Data, renewal.status, "token renewed".to_owned(), None);
             core.count(&conn.spec.key, caller, Outcome::Data);
             let events = core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), settled)).await?;
@@ -116,14 +127,15 @@ struct Paid<F> {
 
 type Resolve = Option<(CredentialId, ChargeId, Resolution)>;
 
-/// A renewal is charged where the provider counts it, else against a pace of our own; a hold of the credential stops it in any case.
+/// What stops every renewal, whatever pays for it.
+fn held(core: &Core, conn: &Conn) -> Option<Hold> {
+    let now = core.clock.now().steady;
+    core.store.holds(conn.credential).into_iter().find(|h| h.scope == HoldScope::Credential && h.is_in_force(now))
+}
+
+/// A renewal is charged where the provider counts it, else against a pace of our own.
 async fn permit(core: &Core, conn: &Conn, oauth: &OAuthSpec, caller: Caller) -> Result<Permit, Stopped> {
     let asking = asking(oauth, caller);
-    let now = core.clock.now();
-    let stops = |h: &Hold| h.scope == HoldScope::Credential && h.is_in_force(now.steady);
-    if let Some(hold) = core.store.holds(conn.credential).into_iter().find(stops) {
-        return Err(Stopped::Refused(Refusal::Held(Box::new(hold))));
-    }
     let payer = match oauth.counted {
         Counted::Budget => conn.credential,
         Counted::Apart => apart(conn.credential),
@@ -149,6 +161,15 @@ fn follow(core: &Core, conn: &Conn, vault: &Vault, seen: u64) -> Result<bool, St
     Ok(stored.is_some_and(|sealed| vault.follow(conn.credential, sealed.version, &sealed.bytes)))
 }
 
+/// What was heard, or is known without asking, and what it was paid with.
+struct Refused {
+    verdict: Verdict,
+    finding: Option<FindingChange>,
+    at: Stamp,
+    reserved_at: Stamp,
+    resolve: Resolve,
+}
+
 /// Holds everything that needs the token, and says so. Nothing that is stored is cleared.
 async fn failed(
     core: &Core,
@@ -157,27 +178,79 @@ async fn failed(
     renewal: Renewal,
     paid: Paid<impl FnOnce(Resolution) -> Resolve>,
 ) -> Result<Stopped, Stopped> {
-    let now = core.clock.now();
     let (verdict, finding, settlement) = judged(core, conn, oauth, &renewal);
+    if let (Outcome::CredentialRejected, Some((_, vault))) = (verdict.outcome, renewing(core, conn)) {
+        mark(core, conn, vault, true).await?;
+    }
     core.count(&conn.spec.key, paid.caller, verdict.outcome);
-    let asked = asking(oauth, paid.caller);
-    let paid_with = (ChargeId::default(), paid.reserved_at);
-    let exchanged = Exchanged::new(learn::placeholder(), paid_with, &asked, &asked, &oauth.token_url);
-    let changes = holds::changes(core, conn, &exchanged, &verdict, &now);
-    let events = holds::events(core, conn, &now, &changes);
+    let (at, reserved_at) = (renewal.arrived_at, paid.reserved_at);
     let resolution = Resolution {
         settlement,
-        ..resolution(renewal.arrived_at, verdict.outcome, renewal.status, verdict.rule.clone(), verdict.said.clone())
+        ..resolution(at, verdict.outcome, renewal.status, verdict.rule.clone(), verdict.said.clone())
     };
+    let refused = Refused { verdict, finding, at, reserved_at, resolve: (paid.resolve)(resolution) };
+    Ok(stopped(hold(core, conn, &asking(oauth, paid.caller), refused).await?))
+}
+
+/// The configured token was replaced by one that only the lost key opens: a person is asked for one of the two, the provider is not asked.
+async fn withhold(
+    core: &Core,
+    conn: &Conn,
+    oauth: &OAuthSpec,
+    vault: &Vault,
+    caller: Caller,
+) -> Result<Option<Hold>, StoreError> {
+    mark(core, conn, vault, true).await?;
+    let at = core.clock.now().stamp();
+    let source =
+        "the lost key file: nothing is sent until it is back or another refresh token is configured".to_owned();
+    let verdict = Verdict {
+        wait: Some(WaitHint { wait: WITHHELD, beyond: None, source }),
+        ..rejected(format!("{KEY_FILE}it does not open the stored tokens"), None)
+    };
+    let finding = Some(findings::no_token(conn, NoToken::Withheld, at));
+    let refused = Refused { verdict, finding, at, reserved_at: at, resolve: None };
+    hold(core, conn, &asking(oauth, caller), refused).await
+}
+
+/// The hold of the credential that comes of it, with all that is to be told, in one commit.
+async fn hold(core: &Core, conn: &Conn, asked: &Asking, refused: Refused) -> Result<Option<Hold>, StoreError> {
+    let Refused { verdict, finding, at, reserved_at, resolve } = refused;
+    let now = core.clock.now();
+    let paid_with = (ChargeId::default(), reserved_at);
+    let exchanged = Exchanged::new(learn::placeholder(), paid_with, asked, asked, asked.endpoint.as_str());
+    let changes = holds::changes(core, conn, &exchanged, &verdict, &now);
+    let events = holds::events(core, conn, &now, &changes);
+    let mut findings = holds::findings(core, conn, &exchanged, &verdict, &changes, at);
+    findings.extend(finding);
     tracing::warn!(connection = %conn.spec.key, outcome = %verdict.outcome, "no new token: {}", verdict.rule);
     let held = holds::after(core, conn, &changes).into_iter().find(|h| h.scope == HoldScope::Credential);
-    let events =
-        core.commit(commit(conn, (paid.resolve)(resolution), changes, events, finding.into_iter().collect())).await?;
+    let events = core.commit(commit(conn, resolve, changes, events, findings)).await?;
     core.publish(events);
+    Ok(held)
+}
+
+fn stopped(held: Option<Hold>) -> Stopped {
     match held {
-        Some(hold) => Ok(Stopped::Refused(Refusal::Held(Box::new(hold)))),
-        None => Ok(Stopped::Unaskable("has no access token".to_owned())),
+        Some(hold) => Stopped::Refused(Refusal::Held(Box::new(hold))),
+        None => Stopped::Unaskable("has no access token".to_owned()),
     }
+}
+
+/// Durably, whether the configured credential was rejected, so that no restart tries it again. What is sealed stays as it is.
+async fn mark(core: &Core, conn: &Conn, vault: &Vault, rejected: bool) -> Result<(), StoreError> {
+    let stored = core.store.sealed(conn.credential)?;
+    let (seen, bytes) = stored.as_ref().map_or((0, None), |sealed| (sealed.version, Some(sealed.bytes.as_slice())));
+    let Some(bytes) = vault.marked(conn.credential, rejected, bytes) else { return Ok(()) };
+    if let Some(version) = core.store.swap_sealed(Swap { credential: conn.credential, seen, bytes }).await? {
+        vault.stands_at(conn.credential, version);
+    }
+    Ok(())
+}
+
+fn rejected(rule: String, said: Option<String>) -> Verdict {
+    let (outcome, reach) = (Outcome::CredentialRejected, Some(Reach::Credential));
+    Verdict { outcome, rule, said, wait: None, reach, limit: None }
 }
 
 /// What the token endpoint's answer means for everybody who needs the token.
@@ -187,14 +260,6 @@ fn judged(
     oauth: &OAuthSpec,
     renewal: &Renewal,
 ) -> (Verdict, Option<FindingChange>, Settlement) {
-    let rejected = |rule: String, said: Option<String>| Verdict {
-        outcome: Outcome::CredentialRejected,
-        rule,
-        said,
-        wait: None,
-        reach: Some(Reach::Credential),
-        limit: None,
-    };
     match &renewal.result {
         Renewed::Granted(_) | Renewed::InvalidGrant(_) => {
             let said = match &renewal.result {
@@ -265,27 +330,58 @@ fn commit(
     Commit { resolve, hold, events, findings, ..Commit::default() }
 }
 
-/// Refusals of an earlier refresh token mean nothing for the one that the operator gave since, nor for the stored one that can be opened
-/// again.
+/// Refusals of an earlier credential mean nothing for the one that the operator gave since, nor for the stored one that can be opened
+/// again. Where the key is lost, a person is asked at once.
 pub async fn begin(core: &Core) -> Result<(), StoreError> {
     for conn in core.connections.values() {
-        let Some((_, vault)) = renewing(core, conn) else { continue };
+        let Some((oauth, vault)) = renewing(core, conn) else { continue };
         let now = core.clock.now();
-        let standing = vault.standing(conn.credential, now.steady);
-        let because = match standing {
-            Standing { key_lost: false, .. } if findings::key_was_lost(core, conn)? => {
-                "The key file opens what is stored again."
+        let was_lost = findings::key_was_lost(core, conn)?;
+        let because = match vault.standing(conn.credential, now.steady) {
+            Standing { withheld: true, .. } => {
+                ask_for_the_key(core, conn, oauth, vault).await?;
+                continue;
             }
-            Standing { anew: true, .. } => "There is another refresh token.",
+            Standing { opened: true, .. } if was_lost => KEY_IS_BACK,
+            Standing { anew: true, .. } => "Another credential is configured.",
+            Standing { key_lost: false, .. } if was_lost => {
+                ask_for_another(core, conn, oauth).await?;
+                continue;
+            }
             _ => continue,
         };
         let old = |h: &Hold| h.reason == HoldReason::CredentialRejected;
         let lifted: Vec<HoldChange> =
             core.store.holds(conn.credential).into_iter().filter(old).map(|h| HoldChange::Lift(h.scope)).collect();
-        let settled = findings::tokens_again(conn, now.stamp(), because);
-        let events = holds::events(core, conn, &now, &lifted);
+        let settled = findings::tokens_again(core, conn, now.stamp(), because);
+        // The provider has not answered yet.
+        let sentence = format!("{because} {} is asked again.", conn.spec.provider);
+        let told = |event: NewEvent| NewEvent { message: sentence.clone(), ..event };
+        let events = holds::events(core, conn, &now, &lifted).into_iter().map(told).collect();
         let events = core.commit(commit(conn, None, lifted, events, settled)).await?;
         core.publish(events);
+        mark(core, conn, vault, false).await?;
     }
+    Ok(())
+}
+
+/// By a hold and a finding; where there is a hold already, by the finding.
+async fn ask_for_the_key(core: &Core, conn: &Conn, oauth: &OAuthSpec, vault: &Vault) -> Result<(), StoreError> {
+    if held(core, conn).is_none() {
+        return withhold(core, conn, oauth, vault, Caller::Poller).await.map(drop);
+    }
+    let seen = findings::no_token(conn, NoToken::Withheld, core.clock.now().stamp());
+    let events = core.commit(commit(conn, None, Vec::new(), Vec::new(), vec![seen])).await?;
+    core.publish(events);
+    Ok(())
+}
+
+/// The key is back and what it opens is another grant's: the credential that is configured was rejected without the key, and stays so.
+async fn ask_for_another(core: &Core, conn: &Conn, oauth: &OAuthSpec) -> Result<(), StoreError> {
+    let at = core.clock.now().stamp();
+    let is_back = findings::key_is_back(conn, at, KEY_IS_BACK);
+    let changes = vec![is_back, findings::no_token(conn, NoToken::Dead(oauth.rotation), at)];
+    let events = core.commit(commit(conn, None, Vec::new(), Vec::new(), changes)).await?;
+    core.publish(events);
     Ok(())
 }

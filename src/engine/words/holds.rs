@@ -7,6 +7,8 @@ use crate::engine::core::Conn;
 
 /// How rules begin that judge an answer to a renewal.
 pub const TOKEN_ENDPOINT: &str = "token endpoint: ";
+/// How the rule begins by which a token is not sent at all.
+pub const KEY_FILE: &str = "key file: ";
 
 pub fn hold_started(conn: &Conn, hold: &Hold, now: &Now) -> String {
     let sentence = hold_sentence(conn, hold, now, Telling::Kept);
@@ -38,6 +40,11 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> S
         HoldReason::Exhausted => {
             format!("{}; held until {until}.", left("us"))
         }
+        HoldReason::CredentialRejected if hold.rule.starts_with(KEY_FILE) => format!(
+            "The stored tokens of {} cannot be opened since {since}; nothing is asked until the old key file is back or another refresh token \
+             is configured, and Larder is started again.",
+            conn.spec.key.connection
+        ),
         HoldReason::CredentialRejected => {
             format!("{provider} refused the credential at {since}; asked again at {until}, or once it is replaced.")
         }

@@ -5,6 +5,7 @@
 //! pending is not sent anywhere.
 
 mod answer;
+mod kept;
 mod seal;
 #[cfg(test)]
 mod tests;
@@ -13,12 +14,13 @@ pub use seal::{Found, SealKey, key_beside};
 
 use super::redact::{Redactor, Secret};
 use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::oauth::{ClientAuth, OAuthSpec};
+use crate::domain::oauth::{ClientAuth, OAuthSpec, Rotation};
 use crate::domain::reply::{Answer, Reply};
 use crate::domain::time::{Span, Stamp, Steady};
 use answer::Said;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use kept::{Digest, Kept, Origin};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,10 +39,15 @@ pub struct Standing {
     pub valid: bool,
     /// Of the stored secret that it came with.
     pub version: u64,
-    /// The operator gave another refresh token, or what was stored cannot be opened: old refusals mean nothing.
+    /// The operator gave another credential than the one that was used or rejected last: old refusals mean nothing.
     pub anew: bool,
     /// What was stored cannot be opened: the key file is another one.
     pub key_lost: bool,
+    /// And the configured refresh token was replaced by those that cannot be opened. Sent again it could be their end (RFC 9700 section
+    /// 4.14.2), and they live on once the key file is back: it is not sent.
+    pub withheld: bool,
+    /// What was stored is in use: it comes of what is configured.
+    pub opened: bool,
     /// How long its access tokens are used before another one is asked for, as the last one said; `None`: nobody has said it yet.
     /// One that does not end by itself lives for ever.
     pub lives: Option<Span>,
@@ -77,17 +84,26 @@ struct Held {
     #[serde(default)]
     lives: Option<u64>,
     /// Digest of the configured token that all of these come from.
-    seed: [u8; 16],
+    seed: Digest,
 }
 
 struct Grant {
     spec: OAuthSpec,
     client_secret: Option<Secret>,
     held: Held,
-    version: u64,
     pending: Option<Held>,
-    anew: bool,
-    key_lost: bool,
+    /// Digest of the configured credential, by which it is known again once it was rejected.
+    configured: Digest,
+    /// But for the times, which are those of `held`.
+    standing: Standing,
+}
+
+impl Grant {
+    /// These tokens are stored, as this version, with the key that is there.
+    fn takes(&mut self, held: Held, version: u64) {
+        (self.held, self.pending) = (held, None);
+        self.standing = Standing { version, opened: true, ..Standing::default() };
+    }
 }
 
 /// All credentials that renew themselves.
@@ -129,26 +145,26 @@ impl Vault {
         if self.grants().contains_key(&credential) {
             return None;
         }
-        let seed = seed(credential, refresh);
-        let version = stored.as_ref().map_or(0, |(version, _)| *version);
-        let opened = stored.as_ref().map(|(_, bytes)| self.opened(credential, bytes));
+        let seed = seed(credential, refresh.expose());
+        let configured = configured(seed, spec, client_secret);
+        let (version, kept) = stored.map_or_else(Default::default, |(version, bytes)| (version, Kept::of(&bytes)));
+        let opened = (!kept.sealed.is_empty()).then(|| self.opened(credential, &kept.sealed));
         let key_lost = matches!(opened, Some(None));
-        let (held, anew, note) = match opened {
-            Some(Some(held)) if held.seed == seed => (Some(held), false, None),
-            // The operator gave another one: the old tokens are of no use to anybody.
-            Some(Some(_)) => (None, true, None),
-            Some(None) => (None, true, Some(lost_key(&connection))),
-            None => (None, false, None),
-        };
+        let held = opened.flatten();
+        let from = held.as_ref().map(|held| held.seed).or(kept.origin.map(|origin| origin.seed));
+        let is_another = from.is_some_and(|from| from != seed);
+        let is_replaced = kept.origin.map_or(spec.rotation == Rotation::Rotates, |origin| origin.replaced);
+        let withheld = key_lost && !is_another && is_replaced;
+        let anew = !withheld && kept.rejected.map_or(is_another, |rejected| rejected != configured);
         let fresh = || Held { refresh: refresh.expose().to_owned(), access: None, expires_at: None, lives: None, seed };
+        // Where the operator gave another one, the old tokens are of no use to anybody.
+        let held = held.filter(|_| !is_another);
+        let standing = Standing { version, anew, key_lost, withheld, opened: held.is_some(), ..Standing::default() };
         let held = held.unwrap_or_else(fresh);
         self.hide(&held);
-        let client_secret = client_secret.cloned();
-        self.grants().insert(
-            credential,
-            Grant { spec: spec.clone(), client_secret, held, version, pending: None, anew, key_lost },
-        );
-        note
+        let (spec, client_secret, pending) = (spec.clone(), client_secret.cloned(), None);
+        self.grants().insert(credential, Grant { spec, client_secret, held, pending, configured, standing });
+        key_lost.then(|| lost_key(&connection, withheld))
     }
 
     fn grants(&self) -> MutexGuard<'_, BTreeMap<CredentialId, Grant>> {
@@ -161,7 +177,9 @@ impl Vault {
 
     fn sealed(&self, credential: CredentialId, held: &Held) -> Result<Vec<u8>, String> {
         let plain = serde_json::to_vec(held).map(Zeroizing::new).map_err(|e| e.to_string())?;
-        self.key.seal(credential, PURPOSE, &plain)
+        let sealed = self.key.seal(credential, PURPOSE, &plain)?;
+        let origin = Origin { seed: held.seed, replaced: seed(credential, &held.refresh) != held.seed };
+        Ok(Kept { origin: Some(origin), rejected: None, sealed }.bytes())
     }
 
     /// Before anything is written anywhere: no log line, page or answer carries a token.
@@ -177,10 +195,8 @@ impl Vault {
         let in_time = grant.held.expires_at.is_none_or(|at| now + early < Steady(at));
         Standing {
             valid: grant.held.access.is_some() && in_time,
-            version: grant.version,
-            anew: grant.anew,
-            key_lost: grant.key_lost,
             lives: grant.held.lives.map(|ms| Span(ms).saturating_sub(leeway(ms))),
+            ..grant.standing
         }
     }
 
@@ -267,18 +283,38 @@ impl Vault {
         if let Some(grant) = self.grants().get_mut(&credential)
             && let Some(pending) = grant.pending.take()
         {
-            (grant.held, grant.version, grant.anew) = (pending, version, false);
+            grant.takes(pending, version);
         }
     }
 
     /// Somebody else stored other tokens first: theirs are the ones (A51). False where they cannot be opened.
     pub fn follow(&self, credential: CredentialId, version: u64, bytes: &[u8]) -> bool {
-        let Some(held) = self.opened(credential, bytes) else { return false };
+        let Some(held) = self.opened(credential, &Kept::of(bytes).sealed) else { return false };
         self.hide(&held);
         if let Some(grant) = self.grants().get_mut(&credential) {
-            (grant.held, grant.version, grant.pending, grant.anew) = (held, version, None, false);
+            grant.takes(held, version);
         }
         true
+    }
+
+    /// What to store so that the next start knows whether the configured credential was rejected; `None` where it is `stored` so. The
+    /// tokens that are stored stay, whether they can be opened or not.
+    pub fn marked(&self, credential: CredentialId, rejected: bool, stored: Option<&[u8]>) -> Option<Vec<u8>> {
+        let grants = self.grants();
+        let grant = grants.get(&credential)?;
+        let before = stored.map(Kept::of).unwrap_or_default();
+        // What an earlier version kept does not say it.
+        let withheld = grant.standing.withheld.then_some(Origin { seed: grant.held.seed, replaced: true });
+        let rejected = rejected.then_some(grant.configured);
+        let after = Kept { origin: before.origin.or(withheld), rejected, ..before.clone() };
+        (after != before).then(|| after.bytes())
+    }
+
+    /// The tokens are the same, and what is stored of them is of this version.
+    pub fn stands_at(&self, credential: CredentialId, version: u64) {
+        if let Some(grant) = self.grants().get_mut(&credential) {
+            grant.standing.version = version;
+        }
     }
 
     /// The access token was not accepted: it is not used again. The refresh token stays.
@@ -300,19 +336,43 @@ fn form_text(text: &str) -> String {
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
-fn lost_key(connection: &ConnectionKey) -> String {
+fn lost_key(connection: &ConnectionKey, withheld: bool) -> String {
+    let then = if withheld {
+        "the configured refresh token was replaced long ago and is not sent again: put the old key file back, or configure a new token"
+    } else {
+        "Larder begins again with the configured refresh token, and says so if the provider does not accept it any more"
+    };
     format!(
-        "the stored tokens of connection {connection} cannot be opened with the key file (it is another one, or new); Larder begins again with \
-         the configured refresh token, and says so if the provider does not accept it any more"
+        "the stored tokens of connection {connection} cannot be opened with the key file (it is another one, or new); {then}"
     )
 }
 
-/// Tells a new configured token from the old one without keeping either.
-fn seed(credential: CredentialId, refresh: &Secret) -> [u8; 16] {
-    let digest = blake3::Hasher::new().update(&credential.0).update(refresh.expose().as_bytes()).finalize();
-    let mut seed = [0; 16];
-    seed.copy_from_slice(&digest.as_bytes()[..16]);
-    seed
+/// Tells a new configured token from the old one without keeping either. The identity of the credential is its key, and is itself keyed
+/// for this file.
+fn seed(credential: CredentialId, refresh: &str) -> Digest {
+    digest([credential.0.as_slice(), refresh.as_bytes()])
+}
+
+/// Tells whether anything was changed that the token endpoint judges.
+fn configured(seed: Digest, spec: &OAuthSpec, client_secret: Option<&Secret>) -> Digest {
+    let secret = client_secret.map_or("", Secret::expose);
+    let auth: &[u8] = match spec.auth {
+        ClientAuth::Basic => b"basic",
+        ClientAuth::Body => b"body",
+    };
+    let scope = spec.scope.as_deref().unwrap_or_default();
+    let length = (scope.len() as u64).to_be_bytes();
+    digest([seed.as_slice(), auth, length.as_slice(), scope.as_bytes(), secret.as_bytes()])
+}
+
+fn digest<const N: usize>(parts: [&[u8]; N]) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    parts.iter().for_each(|part| {
+        hasher.update(part);
+    });
+    let mut digest = Digest::default();
+    digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    digest
 }
 
 /// The budget boundary of a credential that renews itself: the client and the account, not each token. A refresh, and a new grant for the

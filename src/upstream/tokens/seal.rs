@@ -44,7 +44,7 @@ impl SealKey {
                 let key = SealKey::new(&bytes).ok_or_else(|| {
                     format!(
                         "The key file {shown} is damaged: it has to hold {KEY_LENGTH} bytes. Restore it, or move it away; Larder then makes \
-                         another one and begins again with the configured refresh tokens."
+                         another one and asks for refresh tokens where renewals have replaced the configured ones."
                     )
                 })?;
                 Ok((key, found))

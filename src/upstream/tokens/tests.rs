@@ -129,8 +129,148 @@ fn another_configured_token_begins_anew_and_a_lost_key_says_so() {
     let (vault, note) = bench.vault("refresh-token-1", Some((4, sealed)));
     assert!(note.unwrap().contains("cannot be opened with the key file"));
     let standing = vault.standing(CREDENTIAL, Steady(100_000));
-    assert!(standing.anew && standing.key_lost);
+    assert!(standing.key_lost && standing.withheld && !standing.anew, "what was replaced is not sent");
     assert!(vault.asking(CREDENTIAL).unwrap().0.contains("refresh_token=refresh-token-1"));
+}
+
+impl Bench {
+    fn loses_the_key(&self) {
+        std::fs::remove_file(key_beside(&self.data())).unwrap();
+    }
+    /// (another one is configured, it is not sent) at a start.
+    fn starts(&self, refresh: &str, stored: &Option<Vec<u8>>) -> (Vault, (bool, bool)) {
+        let (vault, _) = self.vault(refresh, stored.clone().map(|bytes| (1, bytes)));
+        let standing = vault.standing(CREDENTIAL, Steady(0));
+        (vault, (standing.anew, standing.withheld))
+    }
+    /// The token endpoint did not accept what is configured.
+    fn rejects(&self, refresh: &str, stored: &Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let (vault, _) = self.starts(refresh, stored);
+        vault.marked(CREDENTIAL, true, stored.as_deref()).or(stored.clone())
+    }
+}
+
+const ANOTHER: (bool, bool) = (true, false);
+const THE_SAME: (bool, bool) = (false, false);
+const WITHHELD: (bool, bool) = (false, true);
+
+#[test]
+fn what_was_rejected_is_another_one_only_when_it_is() {
+    let bench = Bench::new();
+    let how = |refresh: &str, stored: &Option<Vec<u8>>| bench.starts(refresh, stored).1;
+    // Before anything was granted.
+    assert_eq!(how("refresh-token-1", &None), THE_SAME);
+    let stored = bench.rejects("refresh-token-1", &None);
+    assert!(stored.is_some());
+    assert_eq!(how("refresh-token-1", &stored), THE_SAME, "over any number of starts");
+    assert_eq!(how("refresh-token-9", &stored), ANOTHER);
+    // And after.
+    let granted = Some(granted(&bench.starts("refresh-token-9", &stored).0, TOKENS));
+    assert_eq!(how("refresh-token-9", &granted), THE_SAME);
+    let stored = bench.rejects("refresh-token-5", &granted);
+    assert_eq!(how("refresh-token-5", &stored), THE_SAME);
+    assert_eq!(how("refresh-token-6", &stored), ANOTHER);
+    let (vault, standing) = bench.starts("refresh-token-9", &stored);
+    assert_eq!(standing, ANOTHER, "the one that worked is back");
+    let standing = vault.standing(CREDENTIAL, Steady(100_000));
+    assert!(standing.valid && standing.opened, "and what came of it was kept");
+    // Once that is heeded, it is no news any more.
+    let heeded = vault.marked(CREDENTIAL, false, stored.as_deref());
+    assert_eq!(how("refresh-token-9", &heeded), THE_SAME);
+    assert_eq!(heeded, granted, "to the byte what it was");
+    assert_eq!(vault.marked(CREDENTIAL, false, heeded.as_deref()), None);
+}
+
+#[test]
+fn a_client_that_was_mended_is_another_credential() {
+    let (seed, other) = ([1; 16], [2; 16]);
+    let one = spec(ClientAuth::Basic);
+    let scope = |scope: &str| OAuthSpec { scope: Some(scope.to_owned()), ..one.clone() };
+    let (secret, mended) = (secret("client/secret"), secret("client/mended"));
+    let all = [
+        configured(seed, &one, Some(&secret)),
+        configured(other, &one, Some(&secret)),
+        configured(seed, &one, Some(&mended)),
+        configured(seed, &one, None),
+        configured(seed, &spec(ClientAuth::Body), Some(&secret)),
+        configured(seed, &scope("read"), Some(&secret)),
+        configured(seed, &scope(""), Some(&secret)),
+    ];
+    assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len());
+    assert_eq!(all[0], configured(seed, &one.clone(), Some(&secret)));
+}
+
+#[test]
+fn without_the_key_a_replaced_token_is_not_sent_and_another_one_is() {
+    let bench = Bench::new();
+    let how = |refresh: &str, stored: &Option<Vec<u8>>| bench.starts(refresh, stored).1;
+    let replaced = Some(granted(&bench.starts("refresh-token-1", &None).0, TOKENS));
+    let kept = TOKENS.replace("refresh-token-2", "refresh-token-1");
+    let kept = Some(granted(&bench.starts("refresh-token-1", &None).0, &kept));
+    // Of an earlier version: the sealed tokens alone.
+    let old = replaced.as_ref().map(|bytes| Kept::of(bytes).sealed);
+    assert_eq!(how("refresh-token-1", &old), THE_SAME, "it is still read");
+    let key = std::fs::read(key_beside(&bench.data())).unwrap();
+    bench.loses_the_key();
+
+    for stored in [&replaced, &old] {
+        assert_eq!(how("refresh-token-1", stored), WITHHELD);
+        let asked = bench.rejects("refresh-token-1", stored);
+        assert_eq!(how("refresh-token-1", &asked), WITHHELD, "however often it starts");
+        assert_eq!(how("refresh-token-9", &asked), ANOTHER);
+        let rejected = bench.rejects("refresh-token-9", &asked);
+        assert_eq!(how("refresh-token-9", &rejected), THE_SAME, "it is not tried again with each start");
+        assert_eq!(how("refresh-token-1", &rejected), WITHHELD);
+    }
+    assert_eq!(how("refresh-token-9", &replaced), ANOTHER, "given before the first start without the key");
+    // What was never replaced is the one that lives.
+    assert_eq!(how("refresh-token-1", &kept), THE_SAME);
+    let rejected = bench.rejects("refresh-token-1", &kept);
+    assert_eq!((how("refresh-token-1", &rejected), how("refresh-token-9", &rejected)), (THE_SAME, ANOTHER));
+
+    // The key is back: nothing of what was sealed was touched.
+    let asked = bench.rejects("refresh-token-9", &bench.rejects("refresh-token-1", &replaced));
+    std::fs::write(key_beside(&bench.data()), key).unwrap();
+    let (vault, _) = bench.starts("refresh-token-1", &asked);
+    assert!(vault.asking(CREDENTIAL).unwrap().0.contains("refresh_token=refresh-token-2"));
+    let standing = |vault: &Vault| vault.standing(CREDENTIAL, Steady(0));
+    assert!(standing(&vault).opened && !standing(&vault).key_lost);
+    // But it is not what was rejected meanwhile.
+    let (vault, how) = bench.starts("refresh-token-9", &asked);
+    assert!(how == THE_SAME && !standing(&vault).opened && !standing(&vault).key_lost);
+}
+
+#[test]
+fn tokens_that_are_stored_with_the_new_key_end_its_loss() {
+    let bench = Bench::new();
+    let stored = Some(granted(&bench.starts("refresh-token-1", &None).0, TOKENS));
+    bench.loses_the_key();
+    let (vault, _) = bench.starts("refresh-token-9", &stored);
+    let new = granted(&vault, TOKENS);
+    vault.adopt(CREDENTIAL, 2);
+    let standing = vault.standing(CREDENTIAL, Steady(0));
+    assert!(standing.valid && !standing.key_lost && !standing.anew, "{standing:?}");
+    assert_eq!(bench.starts("refresh-token-9", &Some(new)).1, THE_SAME);
+}
+
+#[test]
+fn what_is_kept_is_read_as_it_was_written_and_anything_else_as_sealed() {
+    let origin = |replaced| Some(Origin { seed: [3; 16], replaced });
+    for origin in [None, origin(false), origin(true)] {
+        for rejected in [None, Some([0; 16]), Some([9; 16])] {
+            for sealed in [Vec::new(), vec![1, 2, 3]] {
+                let kept = Kept { origin, rejected, sealed };
+                let bytes = kept.bytes();
+                assert_eq!(Kept::of(&bytes), kept);
+                assert_eq!(Kept::of(&bytes[..20]).sealed, bytes[..20]);
+            }
+        }
+    }
+    let golden = Kept { origin: origin(true), rejected: Some([9; 16]), sealed: vec![1, 255] }.bytes();
+    assert_eq!(golden, [&[2, 7][..], &[3; 16], &[9; 16], &[1, 255]].concat());
+    for other in [&[][..], &[2], &[1; 40], &[9; 40]] {
+        assert_eq!(Kept::of(other), Kept { sealed: other.to_vec(), ..Kept::default() });
+    }
 }
 
 #[test]
@@ -142,6 +282,8 @@ fn a_copied_file_tells_nothing_and_a_moved_row_cannot_be_opened() {
     assert!(!text.contains("token"), "{text}");
     let (key, found) = SealKey::beside(&bench.data()).unwrap();
     assert_eq!(found, Found::Kept);
+    let whole = sealed;
+    let sealed = Kept::of(&whole).sealed;
     assert!(key.open(CREDENTIAL, PURPOSE, &sealed).is_some());
     assert!(key.open(CredentialId([8; 16]), PURPOSE, &sealed).is_none());
     assert!(key.open(CREDENTIAL, "another purpose", &sealed).is_none());
@@ -152,7 +294,8 @@ fn a_copied_file_tells_nothing_and_a_moved_row_cannot_be_opened() {
         assert!(key.open(CREDENTIAL, PURPOSE, &sealed[..at]).is_none());
     }
     let again = vault.pending(CREDENTIAL).unwrap();
-    assert_ne!(again, sealed, "another nonce each time");
+    assert_ne!(again, whole, "another nonce each time");
+    assert_ne!(Kept::of(&again).sealed, sealed, "another nonce each time");
 }
 
 #[test]
