@@ -38,6 +38,8 @@ pub enum Answered {
     Well,
     /// The provider says that a limit is exceeded.
     Refused,
+    /// With nothing, and no word why: all that is believed of it is that nothing is left.
+    Emptily,
 }
 
 /// What it means for the owners.
@@ -106,8 +108,7 @@ pub fn learn(
     evidence: &Evidence,
 ) -> Option<Lesson> {
     // Refused, although units are said to be left: those are another bucket's.
-    let refused = evidence.answered == Answered::Refused;
-    if refused && claim.remaining != Some(0) {
+    if evidence.answered != Answered::Well && claim.remaining != Some(0) {
         return None;
     }
     // Overtaken by an answer that was asked for later.
@@ -116,7 +117,8 @@ pub fn learn(
     }
     let before = before.cloned().unwrap_or_else(|| Learned::nothing(about.clone()));
     let mut learned = Learned { source: claim.source.clone(), asked_at: evidence.asked_at, ..before };
-    let amount = amount(&mut learned, limit.amount, claim.total.filter(|t| *t > 0));
+    let total = claim.total.filter(|t| *t > 0 && evidence.answered != Answered::Emptily);
+    let amount = amount(&mut learned, limit.amount, total);
     let others = others(&mut learned, limit, claim, own, evidence);
     learned.nothing_left = claim.remaining == Some(0);
     Some(Lesson { learned, others, amount })
@@ -158,7 +160,7 @@ fn others(learned: &mut Learned, limit: &Limit, claim: &Claim, own: Option<Own>,
         return Others::Unknown;
     }
     if at_least == 0 {
-        if own.certain < own.possible {
+        if own.certain < own.possible || evidence.answered == Answered::Emptily {
             return Others::Unknown;
         }
         let is_another_bucket = used < own.certain;

@@ -8,7 +8,7 @@ use super::classify::Classifier;
 use super::extract::{Extractor, wrong_shape};
 use super::hold::{self, Answered};
 use super::paging::{Ask, Page, Pager, Step, Trail, digest};
-use super::quota::{self, Reader, Spent};
+use super::quota::{self, Brought, Reader, Spent};
 use super::template::When;
 use super::text;
 use crate::domain::connection::{Hold, HoldChange};
@@ -62,7 +62,7 @@ pub fn trial(
         }
         _ => (classified.verdict, None),
     };
-    let hold = hold(spec, target, (&verdict, spent.as_ref()), &now);
+    let hold = hold(spec, target, (&verdict, spent.as_ref(), Brought::by(&reply)), &now);
     Ok(Trial { verdict, hold, items, follows, now })
 }
 
@@ -114,7 +114,7 @@ fn received(spec: &ConnectionSpec, answer: Answer, arrived_at: Stamp) -> Reply {
 fn hold(
     spec: &ConnectionSpec,
     target: Option<&TargetSpec>,
-    (verdict, spent): (&Verdict, Option<&Spent>),
+    (verdict, spent, brought): (&Verdict, Option<&Spent>, Brought),
     now: &Now,
 ) -> Option<Hold> {
     let in_use: Vec<Endpoint> = spec.targets.iter().filter_map(TargetSpec::endpoint).collect();
@@ -129,6 +129,7 @@ fn hold(
         waits: &spec.waits,
         interval: Span::ZERO,
         spent,
+        brought,
     };
     hold::changes(&answered, now).into_iter().find_map(|change| match change {
         HoldChange::Put(hold) => Some(hold),

@@ -1,4 +1,4 @@
-//! What real clients got wrong when a provider refused (field failures A2, A5, A12, A23, A45): whom it stops, for how long, and what
+//! What real clients got wrong when a provider refused (field failures A2, A5, A7, A12, A23, A45): whom it stops, for how long, and what
 //! stays on the shelf.
 
 use crate::support::script::Script;
@@ -47,6 +47,32 @@ async fn a02_a_park_survives_every_start_without_a_call() {
         assert_eq!(app.connection("yard").await["hold"]["reason"], "rate_limited");
     }
     stays("one call, however often it starts", 1, secs(3), || provider.count()).await;
+}
+
+const ROWS: &str = "[[connection.target]]\nname = \"rows\"\nget = \"/rows\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n";
+
+/// An empty 200 is no word about the key. What its headers say of the quota is heeded: nothing is left for twelve hours.
+#[tokio::test(flavor = "multi_thread")]
+async fn a07_an_empty_answer_that_says_that_nothing_is_left_is_waited_out() {
+    let provider = Script::answering(|asked| match asked.number {
+        0 => wire::json(200, &[], r#"{"rows":[{"id":"1"}]}"#),
+        _ => wire::http(200, &[("ratelimit", "\"perday\";r=0;t=43200")], b""),
+    })
+    .await;
+    let connection = Connection::plain("shop", &provider.base_url()).every("1s").body(ROWS);
+    let mut app = TestApp::start(Config::new().with(connection)).await;
+    app.has_polled("shop", "rows").await;
+    let view = app.connection_when("shop", "it is parked", |c| c["state"] == "held").await;
+    let hold = &view["endpoint_holds"][0];
+    assert_eq!(hold["reason"], "exhausted", "{view}");
+    assert_eq!(hold["rule"], "no request left of limit \"perday\"", "{view}");
+    let length = seconds_between(&hold["since"], &hold["until"]);
+    assert!((43_199..=43_201).contains(&length), "{length} s: {view}");
+    app.crash().await;
+    let _ = app.operator().refreshes("shop", "rows").await;
+    stays("nobody asks before the reset", 2, secs(3), || provider.asked().len()).await;
+    app.has_charge("shop", "unexpected").await;
+    assert_eq!(app.target("shop", "rows").await["item_count"], 1, "what was there stays");
 }
 
 /// Nothing enters the shelf that is no data, whatever its wording; what was there stays, and the owners are told.

@@ -13,7 +13,7 @@ use crate::engine::core::{Conn, Core, SLOW_COMMIT};
 use crate::rules::address::{self, Elsewhere};
 use crate::rules::budget;
 use crate::rules::budget::Permit;
-use crate::rules::quota::Said;
+use crate::rules::quota::{Brought, Said};
 use crate::store::{Admission, Commit, Lane};
 use crate::upstream::Request;
 
@@ -45,6 +45,8 @@ pub struct Exchanged {
     pub asked: Endpoint,
     /// What the answer says of the provider's own count, once somebody looked.
     pub claims: Said,
+    /// And what it brought beside that.
+    pub brought: Brought,
     /// The request that the reply answers, after redirects.
     pub location: String,
 }
@@ -70,6 +72,7 @@ impl Exchanged {
             cost: None,
             asked,
             claims: Said::default(),
+            brought: Brought::Something,
             location,
         }
     }

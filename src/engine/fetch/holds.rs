@@ -28,6 +28,7 @@ pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdic
         waits: &conn.spec.waits,
         interval: conn.base_interval(),
         spent: spent.as_ref(),
+        brought: exchanged.brought,
     };
     hold::changes(&answered, now)
 }
@@ -100,7 +101,8 @@ pub fn findings(
     at: Stamp,
 ) -> Vec<FindingChange> {
     let spent = quota::spent(&exchanged.claims, &conn.sharing.limits, exchanged.charged).map(|spent| spent.wait);
-    let stated = spent.filter(|wait| verdict.outcome.is_good() && *wait > conn.spec.waits.ceiling);
+    let is_believed = quota::is_believed(verdict.outcome, exchanged.brought);
+    let stated = spent.filter(|wait| is_believed && *wait > conn.spec.waits.ceiling);
     let beyond = verdict.wait.as_ref().and_then(|wait| wait.beyond).or(stated).filter(|_| !changes.is_empty());
     let is_over = |change: &HoldChange| !matches!(change, HoldChange::Put(hold) if hold.ramp.is_none());
     match beyond {

@@ -21,6 +21,7 @@ use crate::engine::targets::Target;
 use crate::engine::{findings, words};
 use crate::rules::asking::CostFrom;
 use crate::rules::extract::{shape_flaw, wrong_shape};
+use crate::rules::quota::Brought;
 use crate::rules::reconcile;
 use crate::store::{Commit, Lane, Write};
 
@@ -130,6 +131,7 @@ pub fn hear(
     let reply = std::mem::replace(&mut exchanged.reply, placeholder());
     let (reply, verdict, body) = classify(core, conn, reply, conditional);
     exchanged.claims = lessons::claims(core, conn, exchanged, &reply, body.as_ref());
+    exchanged.brought = Brought::by(&reply);
     exchanged.cost = body.as_ref().and_then(|body| cost_from?.read(body));
     (reply, verdict, body)
 }

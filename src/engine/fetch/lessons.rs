@@ -11,7 +11,7 @@ use crate::domain::time::Now;
 use crate::engine::core::{Conn, Core};
 use crate::engine::findings;
 use crate::rules::learn::{Answered, Evidence, News, learn};
-use crate::rules::quota::Said;
+use crate::rules::quota::{Said, is_believed};
 use serde_json::Value;
 
 /// What an answer says of its provider's count, of which limits.
@@ -30,6 +30,7 @@ pub fn take(core: &Core, conn: &Conn, exchanged: &Exchanged, reply: &Reply, now:
     let answered = match after.verdict.outcome {
         Outcome::Data | Outcome::NotModified | Outcome::NotReady => Answered::Well,
         Outcome::Limited => Answered::Refused,
+        outcome if is_believed(outcome, exchanged.brought) => Answered::Emptily,
         // Who else answers may not be the one who counts.
         _ => return,
     };

@@ -18,7 +18,7 @@ use crate::domain::spec::WaitSpec;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::rules::budget::Usage;
 use crate::rules::classify::within;
-use crate::rules::quota::Spent;
+use crate::rules::quota::{Brought, Spent, is_believed};
 use length::{Refused, hold_for};
 
 /// An answer, and what is known around it.
@@ -38,23 +38,22 @@ pub struct Answered<'a> {
     pub waits: &'a WaitSpec,
     /// How often the connection polls when nothing is in its way.
     pub interval: Span,
-    /// Of what a good answer says that nothing is left.
+    /// Of what the answer says that nothing is left.
     pub spent: Option<&'a Spent>,
+    pub brought: Brought,
 }
 
 /// What becomes of the holds; empty for most answers.
 pub fn changes(answered: &Answered<'_>, now: &Now) -> Vec<HoldChange> {
-    if answered.verdict.outcome.is_refusal() {
+    let outcome = answered.verdict.outcome;
+    if outcome.is_refusal() {
         return refused(answered, now);
     }
-    if !back::proves(answered.verdict.outcome) {
-        return Vec::new();
-    }
     // A good answer to a request from before the hold says nothing about it.
-    let concerned = answered.holds.iter().filter(|h| h.scope.covers(answered.endpoint));
+    let concerned = answered.holds.iter().filter(|h| back::proves(outcome) && h.scope.covers(answered.endpoint));
     let proven = concerned.filter(|h| answered.reserved_at.steady >= h.since.steady);
     let eased = proven.filter_map(|hold| back::after_good(hold, answered.reserved_at, answered.interval, now));
-    let spent = answered.spent.filter(|_| answered.verdict.outcome.is_good());
+    let spent = answered.spent.filter(|_| is_believed(outcome, answered.brought));
     let hold = spent.and_then(|spent| until_reset(answered, spent, now)).or_else(|| until_ready(answered, now));
     let eased = eased.filter(|change| hold.as_ref().is_none_or(|h| h.scope != *change.scope()));
     let news = hold.as_ref().filter(|h| !answered.holds.contains(h)).cloned().map(HoldChange::Put);
@@ -80,7 +79,7 @@ fn until_reset(answered: &Answered<'_>, spent: &Spent, now: &Now) -> Option<Hold
     if let Some(longer) = last.filter(|h| h.is_in_force(now.steady) && h.until >= until) {
         return Some(longer.clone());
     }
-    let (reason, said) = (HoldReason::Exhausted, None);
+    let (reason, said) = (HoldReason::Exhausted, answered.verdict.said.clone());
     Some(Hold { scope, since: now.stamp(), until, reason, source, rule, said, strikes: 0, ramp: None })
 }
 

@@ -17,6 +17,8 @@ struct Desk {
     holds: Vec<Hold>,
     row: u32,
     spent: Option<Spent>,
+    waits: WaitSpec,
+    brought: Option<Brought>,
 }
 
 impl Desk {
@@ -24,7 +26,7 @@ impl Desk {
     fn hears(&mut self, s: u64, endpoint: &str, verdict: &Verdict) -> Vec<HoldChange> {
         let endpoint = Endpoint::from(endpoint);
         let in_use = [Endpoint::from("/a"), Endpoint::from("/b")];
-        let (now, waits) = (at(s), WaitSpec::default());
+        let now = at(s);
         let answered = Answered {
             verdict,
             endpoint: &endpoint,
@@ -33,9 +35,10 @@ impl Desk {
             usage: &[],
             holds: &self.holds,
             in_use: &in_use,
-            waits: &waits,
+            waits: &self.waits,
             interval: MINUTE,
             spent: self.spent.as_ref(),
+            brought: self.brought.unwrap_or(Brought::Something),
         };
         let changes = changes(&answered, &now);
         for change in &changes {
@@ -147,6 +150,20 @@ fn a01_each_knock_at_a_closed_door_makes_the_next_one_later() {
     }
     assert!(knocks.windows(2).all(|w| w[1] >= w[0]), "{knocks:?}");
     assert!(knocks.iter().skip(4).all(|gap| *gap >= 600), "{knocks:?}");
+}
+
+/// Where the ban is known no knock comes before its end, and whoever else holds the credential waits too, whatever they ask it for.
+#[test]
+fn a01_ten_refusals_without_a_word_are_a_ban_apart() {
+    let ban = Span::from_secs(600);
+    let mut desk = Desk { waits: WaitSpec { floor: ban, ..WaitSpec::default() }, ..Desk::default() };
+    let mut now = 0;
+    for knock in 0..10 {
+        desk.hears(now, ["/socket", "/a"][knock % 2], &verdict(Outcome::Limited));
+        assert_eq!(desk.scopes(), [HoldScope::Credential]);
+        assert!(desk.holds[0].until.since(at(now).steady) >= ban, "knock {knock}: {:?}", desk.holds);
+        now = desk.holds[0].until.0 / 1000;
+    }
 }
 
 #[test]
@@ -281,6 +298,11 @@ fn nothing_left_is_waited_for_until_its_reset_and_believed_as_long_as_it_is_born
     let mut desk = Desk { spent: Some(spent.clone()), ..Desk::default() };
     desk.hears(0, "/a", &verdict(Outcome::Unexpected));
     assert_eq!(desk.holds, [], "only a good answer speaks for its provider's count");
+    let mut empty = Desk { spent: Some(spent.clone()), brought: Some(Brought::Nothing), ..Desk::default() };
+    empty.hears(0, "/a", &verdict(Outcome::Unexpected));
+    assert_eq!(empty.holds.first().map(|h| h.until), Some(Steady(7_200_000)), "or one that brought nothing");
+    empty.hears(7200, "/a", &verdict(Outcome::Unexpected));
+    assert_eq!(empty.holds.first().map(|h| h.until), Some(Steady(7_200_000)), "believed once");
     desk.hears(0, "/a", &verdict(Outcome::Data));
     let [hold] = &desk.holds[..] else { panic!("{:?}", desk.holds) };
     assert_eq!(

@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::limit::{Kind, Scope};
 use crate::domain::time::Wall;
-use Answered::{Refused, Well};
+use Answered::{Emptily, Refused, Well};
 
 fn at(seconds: u64) -> Stamp {
     Stamp { steady: Steady(seconds * 1000), wall: Wall(seconds as i64 * 1000), era: 0 }
@@ -145,6 +145,21 @@ fn a22_a_refusal_outranks_what_its_headers_say() {
     assert_eq!(class.foreign(), 49, "nothing was given back");
     let spent = class.hears(claim(0), (3, 0), Refused).unwrap();
     assert_eq!((spent.others, class.foreign()), (Others::Spend { at_least: 98, of: 100 }, 98));
+}
+
+/// An answer with nothing in it makes our share smaller, and never larger.
+#[test]
+fn a07_of_an_empty_answer_only_that_nothing_is_left_is_believed() {
+    let mut class = Class::new();
+    let claim = |total, remaining| Claim { total: Some(total), remaining: Some(remaining), ..Claim::default() };
+    assert_eq!(class.hears(claim(100, 60), (1, 0), Emptily), None, "what is left may be another bucket's");
+    let nothing = class.hears(claim(100, 0), (3, 0), Emptily).unwrap();
+    assert_eq!((nothing.others, class.foreign()), (Others::Unknown, 97), "heeded before it is proved");
+    assert_eq!(class.hears(claim(100, 0), (100, 0), Emptily).unwrap().others, Others::Unknown);
+    assert_eq!(class.foreign(), 97, "and nothing is given back");
+    for _ in 0..3 {
+        assert_eq!(class.hears(claim(900, 0), (100, 0), Emptily).unwrap().amount, Amount::Unknown);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod headers;
 mod spent;
 
-pub use spent::{Spent, spent};
+pub use spent::{Brought, Spent, is_believed, spent};
 
 use super::calendar::Calendar;
 use super::extract::path::Path;

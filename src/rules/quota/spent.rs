@@ -1,11 +1,34 @@
-//! A bucket of which a good answer says that nothing is left, until a reset beyond what the ledger keeps to by itself: nobody need ask
+//! A bucket of which an answer says that nothing is left, until a reset beyond what the ledger keeps to by itself: nobody need ask
 //! before. Not believed is what contradicts itself, and what counts for nothing. Must not know what is done about it.
 
 use super::{Said, longest_of};
 use crate::domain::limit::{Limit, Scope};
-use crate::domain::outcome::Reach;
+use crate::domain::outcome::{Outcome, Reach};
 use crate::domain::quota::Claim;
+use crate::domain::reply::{Answer, Reply};
 use crate::domain::time::Span;
+
+/// What an answer brought beside its headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    Something,
+    /// It is empty, or an error.
+    Nothing,
+}
+
+impl Brought {
+    pub fn by(reply: &Reply) -> Brought {
+        let is_nothing = |a: &Answer| a.status >= 400 || matches!(a.body.trim_ascii(), b"" | b"null" | b"{}" | b"[]");
+        if reply.result.as_ref().is_ok_and(is_nothing) { Brought::Nothing } else { Brought::Something }
+    }
+}
+
+/// Whether an answer is believed that says that nothing is left: a good one, and one that brought nothing, which is what providers send
+/// whose quota is spent (A7). It cannot do more than make somebody wait. Who sends something else in the place of an answer may not be
+/// the one who counts.
+pub fn is_believed(outcome: Outcome, brought: Brought) -> bool {
+    outcome.is_good() || (outcome == Outcome::Unexpected && brought == Brought::Nothing)
+}
 
 /// A spent bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
