@@ -18,6 +18,7 @@ use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::{Now, Span, Steady, Wall};
 use crate::rules::budget::Refusal;
 use crate::rules::classify;
+use crate::rules::extract::shape_flaw;
 use crate::rules::freshness::Facts;
 use jiff::tz::TimeZone;
 use std::sync::OnceLock;
@@ -137,8 +138,21 @@ fn refused(refusal: &Refusal, now: &Now, telling: Telling) -> String {
     }
 }
 
-pub fn troubled(conn: &Conn, trouble: &Trouble) -> String {
-    format!("{}: {}{}", conn.spec.provider, ended(&trouble.reason), quoted(trouble.said.as_deref()))
+/// A sentence about an answer, with what the ledger keeps of the same decision: the outcome, the rule that matched, the provider's words.
+/// A rule that the sentence tells already is not told again.
+pub fn decided(sentence: &str, outcome: Outcome, rule: &str, said: Option<&str>) -> String {
+    let told = sentence.contains(shape_flaw(rule).unwrap_or(rule));
+    let by = if told { String::new() } else { format!(" by rule \u{201c}{rule}\u{201d}") };
+    format!("{} Outcome {outcome}{by}.{}", ended(sentence), quoted(said))
+}
+
+/// `rule`: of the answer that made the trouble; what only waits has none.
+pub fn troubled(conn: &Conn, trouble: &Trouble, rule: Option<&str>) -> String {
+    let sentence = format!("{}: {}", conn.spec.provider, trouble.reason);
+    match rule {
+        Some(rule) => decided(&sentence, trouble.outcome, rule, trouble.said.as_deref()),
+        None => format!("{}{}", ended(&sentence), quoted(trouble.said.as_deref())),
+    }
 }
 
 /// `2 appeared, 1 changed: Front lawn idle -> running`.
@@ -361,5 +375,16 @@ mod tests {
             assert_eq!(ended(text), expected);
         }
         assert_eq!(reason(Outcome::Unreachable, None, "connection refused."), "unreachable: connection refused");
+    }
+
+    #[test]
+    fn a_decision_is_told_with_its_outcome_its_rule_and_the_words_and_each_once() {
+        assert_eq!(
+            decided("yard: rate limited (429)", Outcome::Limited, "status 429", Some("Slow down")),
+            "yard: rate limited (429). Outcome limited by rule \u{201c}status 429\u{201d}. It said: \u{201c}Slow down.\u{201d}"
+        );
+        let flaw = crate::rules::extract::wrong_shape("relays is no list");
+        let sentence = format!("yard: unexpected answer (200): {}", shape_flaw(&flaw).unwrap());
+        assert_eq!(decided(&sentence, Outcome::Unexpected, &flaw, None), format!("{sentence}. Outcome unexpected."));
     }
 }

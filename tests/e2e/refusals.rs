@@ -103,6 +103,38 @@ async fn a12_a23_what_is_no_data_replaces_nothing() {
     .await;
 }
 
+/// Who reads the activity alone learns of each decision what it was, by which rule, and in whose words.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_activity_tells_outcome_rule_and_words_of_every_decision() {
+    let provider = FakeProvider::unlimited().await;
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet().min_age("1ms"));
+    let tells = async |app: &TestApp, kind: &str, charge: &Value| {
+        let page = app.get(&format!("/activity?connection=yard&kind={kind}")).await.expect(200).body;
+        let own = |field: &str| charge[field].as_str().unwrap_or_else(|| panic!("{field} of {charge}"));
+        let outcome = format!("Outcome {}", own("outcome"));
+        for what in [&outcome, own("rule"), own("said"), "c/yard#charges"] {
+            assert!(page.contains(what), "{kind} without {what}: {page}");
+        }
+    };
+    let app = TestApp::start(config.clone()).await;
+    app.has_polled("yard", "controller").await;
+    provider.is(answers(200, r#"{"success":false,"message":"The valve box is out of order."}"#));
+    for _ in 0..6 {
+        app.operator().refreshes("yard", "controller").await;
+    }
+    let charge = app.has_charge("yard", "unexpected").await;
+    app.connection_when("yard", "the breaker is open", |c| c["breaker"] == "open").await;
+    tells(&app, "target_troubled", &charge).await;
+    tells(&app, "breaker_opened", &charge).await;
+    drop(app);
+
+    provider.is(answers(403, r#"{"message":"Out of call volume quota. Quota will be replenished in 00:46:40."}"#));
+    let app = TestApp::start(config).await;
+    let charge = app.has_charge("yard", "limited").await;
+    tells(&app, "target_troubled", &charge).await;
+    tells(&app, "hold_started", &charge).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rejection_by_one_endpoint_stops_that_endpoint_alone() {
     let provider = FakeProvider::unlimited().await;

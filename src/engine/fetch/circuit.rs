@@ -87,10 +87,16 @@ fn refused(conn: &Conn, next: &mut ConnectionState, heard: &Heard<'_>, now: &Now
 }
 
 /// One event for each change that people should know of.
-pub fn event(conn: &Conn, now: &Now, before: &ConnectionState, after: &ConnectionState) -> Option<NewEvent> {
+pub fn event(
+    conn: &Conn,
+    now: &Now,
+    verdict: &Verdict,
+    before: &ConnectionState,
+    after: &ConnectionState,
+) -> Option<NewEvent> {
     let (kind, message) = match (before.breaker, after.breaker) {
         (Breaker::Closed | Breaker::HalfOpen { .. }, Breaker::Open { until, .. }) => {
-            (EventKind::BreakerOpened, opened(conn, after, until, now))
+            (EventKind::BreakerOpened, opened(conn, verdict, after, until, now))
         }
         (Breaker::Open { .. } | Breaker::HalfOpen { .. }, Breaker::Closed) => {
             (EventKind::BreakerClosed, format!("{} answers again; polling goes on", conn.spec.provider))
@@ -100,9 +106,11 @@ pub fn event(conn: &Conn, now: &Now, before: &ConnectionState, after: &Connectio
     Some(NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message })
 }
 
-fn opened(conn: &Conn, state: &ConnectionState, until: Steady, now: &Now) -> String {
+/// `verdict`: of the answer that was one too many.
+fn opened(conn: &Conn, verdict: &Verdict, state: &ConnectionState, until: Steady, now: &Now) -> String {
     let until = words::time_ahead(until, now, Telling::Kept);
-    format!("{}; tried again at {until} with one request", ailing(conn, state.recent))
+    let sentence = format!("{}; tried again at {until} with one request", ailing(conn, state.recent));
+    words::decided(&sentence, verdict.outcome, &verdict.rule, verdict.said.as_deref())
 }
 
 /// Why the breaker is open.

@@ -5,7 +5,7 @@ use crate::domain::charge::Charge;
 use crate::domain::connection::{Hold, HoldChange, HoldScope};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
-use crate::domain::outcome::Verdict;
+use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::time::{Now, Stamp};
 use crate::engine::core::{Conn, Core};
 use crate::engine::{findings, words};
@@ -53,13 +53,14 @@ fn row(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdict) -> u3
     hold::in_a_row(before, verdict.outcome, exchanged.reserved_at, trouble.map(|t| t.since))
 }
 
-/// One event for each hold that begins or ends. A step of a ramp is none, and neither is its end: the hold ended before it.
-pub fn events(core: &Core, conn: &Conn, now: &Now, changes: &[HoldChange]) -> Vec<NewEvent> {
+/// One event for each hold that begins or ends. A step of a ramp is none, and neither is its end: the hold ended before it. `outcome`: of the
+/// answer that decided it.
+pub fn events(core: &Core, conn: &Conn, now: &Now, outcome: Outcome, changes: &[HoldChange]) -> Vec<NewEvent> {
     let holds = core.store.holds(conn.credential);
     let before = |scope: &HoldScope| holds.iter().find(|h| h.scope == *scope && h.ramp.is_none());
     let told = |change: &HoldChange| match change {
         HoldChange::Put(hold) if hold.ramp.is_none() => {
-            Some((EventKind::HoldStarted, words::hold_started(conn, hold, now)))
+            Some((EventKind::HoldStarted, words::hold_started(conn, hold, outcome, now)))
         }
         HoldChange::Put(hold) => {
             before(&hold.scope).map(|_| (EventKind::HoldEnded, words::ramp_began(conn, hold, now)))
@@ -69,15 +70,16 @@ pub fn events(core: &Core, conn: &Conn, now: &Now, changes: &[HoldChange]) -> Ve
     // Rejections of single endpoints that become the credential's do not end.
     let began = changes.iter().any(|c| matches!(c, HoldChange::Put(hold) if hold.ramp.is_none()));
     let told = changes.iter().filter(|c| !began || matches!(c, HoldChange::Put(_))).filter_map(told);
-    let connection = Some(conn.spec.key.clone());
-    told.map(|(kind, message)| NewEvent {
-        kind,
-        at: now.stamp(),
-        connection: connection.clone(),
-        target: None,
-        message,
-    })
-    .collect()
+    told.map(|(kind, message)| event(conn, now, kind, message)).collect()
+}
+
+/// The same, of a hold that no answer ended.
+pub fn ended(conn: &Conn, now: &Now, hold: &Hold) -> NewEvent {
+    event(conn, now, EventKind::HoldEnded, words::hold_ended(conn, hold, now))
+}
+
+fn event(conn: &Conn, now: &Now, kind: EventKind, message: String) -> NewEvent {
+    NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message }
 }
 
 /// The holds as they will be.

@@ -77,10 +77,10 @@ pub fn consequences(
         cost: exchanged.cost,
     };
     let hold = holds::changes(core, conn, exchanged, &verdict, &now);
-    let mut events = holds::events(core, conn, &now, &hold);
+    let mut events = holds::events(core, conn, &now, verdict.outcome, &hold);
     let heard = Heard { verdict: &verdict, exchanged, holds: &hold };
     let next = circuit::after(conn, state, &heard, &now);
-    events.extend(circuit::event(conn, &now, state, &next));
+    events.extend(circuit::event(conn, &now, &verdict, state, &next));
     let findings = holds::findings(core, conn, exchanged, &verdict, &hold, reply.arrived_at);
     let mut after = Consequences {
         verdict,
@@ -289,7 +289,8 @@ fn learned(
         Content::Page => Learned { writes: Vec::new(), events: Vec::new(), findings: Vec::new(), quiet: true },
         Content::Kept | Content::Doubted(_) => {
             let trouble = trouble::of_answer(before.trouble.as_ref(), after, reply);
-            let events = troubled(conn, target, before, &trouble, reply.arrived_at).into_iter().collect();
+            let rule = Some(after.verdict.rule.as_str());
+            let events = troubled(conn, target, before, (&trouble, rule), reply.arrived_at).into_iter().collect();
             let (at, flaw) = (reply.arrived_at, shape_flaw(&after.verdict.rule).filter(|_| before.item_count > 0));
             let findings = match content {
                 Content::Doubted(since) => Some(findings::suddenly_empty(conn, target, before, (since, at))),
@@ -301,7 +302,7 @@ fn learned(
         }
         Content::Part(part) => {
             let trouble = trouble::of_answer(before.trouble.as_ref(), after, reply);
-            part.learned(conn, target, before, trouble)
+            part.learned(conn, target, before, (trouble, Some(&after.verdict)))
         }
         Content::Confirmed => {
             let state = with_validators(reconcile::confirm(before, reply.arrived_at), before, reply);
@@ -339,10 +340,16 @@ pub fn changed(target: &Target, result: &reconcile::Reconciled, at: Stamp) -> Op
         .then(|| target_event(target, EventKind::TargetChanged, at, words::changed(&result.history)))
 }
 
-/// A trouble is told when it begins, and when it becomes another.
-pub fn troubled(conn: &Conn, target: &Target, before: &TargetState, trouble: &Trouble, at: Stamp) -> Option<NewEvent> {
+/// A trouble is told when it begins, and when it becomes another; with the rule of the answer that made it, if one did.
+pub fn troubled(
+    conn: &Conn,
+    target: &Target,
+    before: &TargetState,
+    (trouble, rule): (&Trouble, Option<&str>),
+    at: Stamp,
+) -> Option<NewEvent> {
     let news = before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
-    news.then(|| target_event(target, EventKind::TargetTroubled, at, words::troubled(conn, trouble)))
+    news.then(|| target_event(target, EventKind::TargetTroubled, at, words::troubled(conn, trouble, rule)))
 }
 
 fn target_event(target: &Target, kind: EventKind, at: Stamp, message: String) -> NewEvent {

@@ -7,7 +7,7 @@ use super::learn::{self, Learned};
 use super::scan::Asked;
 use super::trouble::waiting;
 use crate::domain::event::NewEvent;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::page::Scan;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::Stamp;
@@ -35,8 +35,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// `trouble` is what the reply alone would make.
-    pub fn learned(self, conn: &Conn, target: &Target, before: &TargetState, trouble: Trouble) -> Learned {
+    /// `trouble` is what the reply alone would make, if there is one; `verdict` is about that.
+    pub fn learned(
+        self,
+        conn: &Conn,
+        target: &Target,
+        before: &TargetState,
+        (trouble, verdict): (Trouble, Option<&Verdict>),
+    ) -> Learned {
         let Part { result, pages, of, why } = self;
         let is_wait = why.is_wait;
         let reason = why.words.unwrap_or_else(|| trouble.reason.clone());
@@ -45,11 +51,13 @@ impl Part {
             _ => format!("incomplete, {pages} of {} pages: {reason}", of.map_or("?".to_owned(), |of| of.to_string())),
         };
         let outcome = if trouble.outcome.is_good() { Outcome::Unexpected } else { trouble.outcome };
+        // A good page among those that do not add up: what is wrong with them is the reason.
+        let rule = verdict.map(|v| if v.outcome.is_good() { reason.clone() } else { v.rule.clone() });
         let trouble = Trouble { reason: said, outcome, ..trouble };
         let usual_pages = before.scan.as_ref().map_or(0, |scan| scan.usual_pages);
         let scan = Scan { pages, of, incomplete: Some(reason), at: why.at, usual_pages };
         let mut events: Vec<NewEvent> = result.iter().filter_map(|r| learn::changed(target, r, why.at)).collect();
-        events.extend(learn::troubled(conn, target, before, &trouble, why.at));
+        events.extend(learn::troubled(conn, target, before, (&trouble, rule.as_deref()), why.at));
         // A wait passes by itself, and a first page that failed is a trouble like any other.
         let found = (pages > 0 && !is_wait).then(|| findings::scan_incomplete(conn, target, &scan));
         let marked = |state: TargetState| TargetState { trouble: Some(trouble), scan: Some(scan), ..state };
@@ -77,7 +85,7 @@ pub async fn led_on(asked: Asked<'_>, stopped: &Stopped) -> Result<(), Stopped> 
         _ => format!("one answer needs another request, which waits for the next round: {why}"),
     };
     let trouble = waiting(before.trouble.as_ref(), at, reason);
-    let events = learn::troubled(conn, target, before, &trouble, at).into_iter().collect();
+    let events = learn::troubled(conn, target, before, (&trouble, None), at).into_iter().collect();
     let state = TargetState { attempted_at: Some(at), trouble: Some(trouble), ..before.clone() };
     let writes = vec![Write::Target(target.key.clone(), state)];
     publish(core, Learned { writes, events, findings: Vec::new(), quiet: false }).await
@@ -86,7 +94,7 @@ pub async fn led_on(asked: Asked<'_>, stopped: &Stopped) -> Result<(), Stopped> 
 /// Publishes what was seen so far, since the next page has to wait.
 pub async fn waits(asked: Asked<'_>, part: Part, at: Stamp) -> Result<(), Stopped> {
     let Asked { core, conn, target, before, .. } = asked;
-    publish(core, part.learned(conn, target, before, waiting(before.trouble.as_ref(), at, String::new()))).await
+    publish(core, part.learned(conn, target, before, (waiting(before.trouble.as_ref(), at, String::new()), None))).await
 }
 
 /// A commit without an answer.

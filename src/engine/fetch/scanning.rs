@@ -236,7 +236,7 @@ impl Asked<'_> {
             return self.gives_up(work, building, verdict, why, reply.arrived_at);
         }
         let trouble = self.trouble(verdict, part_of(&building, &why), reply.arrived_at);
-        let learned = self.troubled(trouble, self.before.scan.clone(), reply.arrived_at);
+        let learned = self.troubled((trouble, verdict), self.before.scan.clone(), reply.arrived_at);
         (ScanState { building: Some(Building { failures, ..building }), ..work.state.clone() }, learned)
     }
 
@@ -254,7 +254,7 @@ impl Asked<'_> {
         let usual_pages = self.before.scan.as_ref().map_or(0, |scan| scan.usual_pages);
         let read = page::Scan { pages, of, incomplete: Some(why.clone()), at, usual_pages };
         let trouble = self.trouble(verdict, part_of(&building, &why), at);
-        let mut learned = self.troubled(trouble, Some(read.clone()), at);
+        let mut learned = self.troubled((trouble, verdict), Some(read.clone()), at);
         // A first page that failed is a trouble like any other.
         learned.findings.extend((pages > 0).then(|| findings::scan_incomplete(self.conn, &self.scan.question, &read)));
         let discarded = Discarded { number: *number, at, pages, of, rows: count.rows, why };
@@ -272,8 +272,10 @@ impl Asked<'_> {
         }
     }
 
-    fn troubled(&self, trouble: Trouble, read: Option<page::Scan>, at: Stamp) -> Learned {
-        let events = told(self.conn, self.scan, self.before, &trouble, at).into_iter().collect();
+    fn troubled(&self, (trouble, verdict): (Trouble, &Verdict), read: Option<page::Scan>, at: Stamp) -> Learned {
+        // A good page among those that do not add up: what is wrong with them is the reason.
+        let rule: &str = if verdict.outcome.is_good() { &trouble.reason } else { &verdict.rule };
+        let events = told(self.conn, self.scan, self.before, (&trouble, Some(rule)), at).into_iter().collect();
         let state = TargetState { trouble: Some(trouble), scan: read, ..self.before.clone() };
         let writes = vec![Write::Target(self.scan.key().clone(), state)];
         Learned { writes, events, findings: Vec::new(), quiet: false }
@@ -295,10 +297,20 @@ fn part_of(building: &Building, why: &str) -> String {
     }
 }
 
-/// A trouble is told when it begins, and when it becomes another.
-fn told(conn: &Conn, scan: &Scan, before: &TargetState, trouble: &Trouble, at: Stamp) -> Option<NewEvent> {
+/// A trouble is told when it begins, and when it becomes another; with the rule of the answer that made it, if one did.
+fn told(
+    conn: &Conn,
+    scan: &Scan,
+    before: &TargetState,
+    (trouble, rule): (&Trouble, Option<&str>),
+    at: Stamp,
+) -> Option<NewEvent> {
     let news = before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
-    let message = || format!("scan {}: {}; its targets keep what they have", scan.name(), trouble.reason);
+    let message = || {
+        let sentence = format!("scan {}: {}; its targets keep what they have", scan.name(), trouble.reason);
+        let decided = |rule| words::decided(&sentence, trouble.outcome, rule, trouble.said.as_deref());
+        rule.map_or_else(|| sentence.clone(), decided)
+    };
     let connection = Some(conn.spec.key.clone());
     news.then(|| NewEvent { kind: EventKind::ScanTroubled, at, connection, target: None, message: message() })
 }
@@ -329,7 +341,7 @@ async fn waits(
     }
     let at = now.stamp();
     let trouble = trouble::waiting(before.trouble.as_ref(), at, part_of(building, &why));
-    let events = told(conn, scan, &before, &trouble, at).into_iter().collect();
+    let events = told(conn, scan, &before, (&trouble, None), at).into_iter().collect();
     let state = TargetState { trouble: Some(trouble), ..before };
     let writes = vec![Write::Target(scan.key().clone(), state)];
     let events = core.commit(Commit { writes, events, ..Commit::default() }).await?;

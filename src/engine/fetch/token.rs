@@ -220,7 +220,7 @@ async fn hold(core: &Core, conn: &Conn, asked: &Asking, refused: Refused) -> Res
     let paid_with = (ChargeId::default(), reserved_at);
     let exchanged = Exchanged::new(learn::placeholder(), paid_with, asked, asked, asked.endpoint.as_str());
     let changes = holds::changes(core, conn, &exchanged, &verdict, &now);
-    let events = holds::events(core, conn, &now, &changes);
+    let events = holds::events(core, conn, &now, verdict.outcome, &changes);
     let mut findings = holds::findings(core, conn, &exchanged, &verdict, &changes, at);
     findings.extend(finding);
     tracing::warn!(connection = %conn.spec.key, outcome = %verdict.outcome, "no new token: {}", verdict.rule);
@@ -351,13 +351,13 @@ pub async fn begin(core: &Core) -> Result<(), StoreError> {
             _ => continue,
         };
         let old = |h: &Hold| h.reason == HoldReason::CredentialRejected;
-        let lifted: Vec<HoldChange> =
-            core.store.holds(conn.credential).into_iter().filter(old).map(|h| HoldChange::Lift(h.scope)).collect();
-        let settled = findings::tokens_again(core, conn, now.stamp(), because);
+        let old: Vec<Hold> = core.store.holds(conn.credential).into_iter().filter(old).collect();
         // The provider has not answered yet.
         let sentence = format!("{because} {} is asked again.", conn.spec.provider);
         let told = |event: NewEvent| NewEvent { message: sentence.clone(), ..event };
-        let events = holds::events(core, conn, &now, &lifted).into_iter().map(told).collect();
+        let events = old.iter().filter(|h| h.ramp.is_none()).map(|h| told(holds::ended(conn, &now, h))).collect();
+        let lifted = old.into_iter().map(|h| HoldChange::Lift(h.scope)).collect();
+        let settled = findings::tokens_again(core, conn, now.stamp(), because);
         let events = core.commit(commit(conn, None, lifted, events, settled)).await?;
         core.publish(events);
         mark(core, conn, vault, false).await?;

@@ -260,7 +260,7 @@ fn doubted(conn: &Conn, target: &Target, before: &TargetState, since: Stamp, at:
         said: None,
         failures: before.trouble.as_ref().map_or(0, |t| t.failures).saturating_add(1),
     };
-    let events = learn::troubled(conn, target, before, &trouble, at).into_iter().collect();
+    let events = learn::troubled(conn, target, before, (&trouble, Some(SUDDENLY_EMPTY)), at).into_iter().collect();
     let findings = vec![findings::suddenly_empty(conn, target, before, (since, at))];
     let state = TargetState { trouble: Some(trouble), ..before.clone() };
     Learned { writes: vec![Write::Target(target.key.clone(), state)], events, findings, quiet: false }

@@ -1,7 +1,8 @@
 //! The sentences of a hold: how it began, why and until when, the way back. Must not know how it came about.
 
-use super::{Telling, clock_time, ended, quoted, time_ahead};
+use super::{Telling, clock_time, decided, time_ahead};
 use crate::domain::connection::{Hold, HoldReason};
+use crate::domain::outcome::Outcome;
 use crate::domain::time::Now;
 use crate::engine::core::Conn;
 
@@ -10,9 +11,11 @@ pub const TOKEN_ENDPOINT: &str = "token endpoint: ";
 /// How the rule begins by which a token is not sent at all.
 pub const KEY_FILE: &str = "key file: ";
 
-pub fn hold_started(conn: &Conn, hold: &Hold, now: &Now) -> String {
+/// `outcome`: of the answer that set it.
+pub fn hold_started(conn: &Conn, hold: &Hold, outcome: Outcome, now: &Now) -> String {
     let sentence = hold_sentence(conn, hold, now, Telling::Kept);
-    format!("{sentence} That long because of {}{}", ended(&hold.source), quoted(hold.said.as_deref()))
+    let sentence = format!("{sentence} That long because of {}", hold.source);
+    decided(&sentence, outcome, &hold.rule, hold.said.as_deref())
 }
 
 /// Why a credential is held and until when. What the provider said stands beside it, in a field of its own.

@@ -110,6 +110,8 @@ pub struct Activity {
     pub message: String,
     /// `connection` or `connection / target`, and where it is.
     pub place: Option<(String, String)>,
+    /// Where the charges of its connection are, if it tells what an answer decided.
+    pub requests: Option<String>,
 }
 
 pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {
@@ -259,7 +261,10 @@ pub fn line(face: &Face, root: &str, event: EventView) -> Activity {
         ),
         None => (connection.clone(), format!("{root}c/{}{suffix}", segment(connection))),
     });
-    Activity { at: face.moment(event.at), icon: icon(event.kind), message: event.message, place }
+    let decided = matches!(event.kind, "hold_started" | "breaker_opened" | "target_troubled" | "scan_troubled");
+    let charges = |connection: &String| format!("{root}c/{}{suffix}#charges", segment(connection));
+    let requests = event.connection.as_ref().filter(|_| decided).map(charges);
+    Activity { at: face.moment(event.at), icon: icon(event.kind), message: event.message, place, requests }
 }
 
 fn icon(kind: &str) -> &'static str {

@@ -113,6 +113,8 @@ async fn the_activity_is_read_by_pages_connection_and_kind() {
     assert!(last.contains("Started;") && last.contains("?after=20") && !last.contains(">Older<"), "{last}");
     let holds = part(&site.page("/activity?kind=hold_started&connection=yard").await, "activity");
     assert_eq!(lines(&holds), 1, "{holds}");
+    assert!(holds.contains("c/yard#charges\">its requests</a>"), "the ledger explains a decision: {holds}");
+    assert!(!part(&site.page("/activity?kind=target_changed").await, "activity").contains("its requests"));
     insta::assert_snapshot!("activity_form", part(&site.page("/activity?kind=hold_started").await, "ask"));
     assert!(part(&site.page("/activity?connection=cellar").await, "activity").contains("Nothing of that is known."));
     assert_eq!(site.get("/activity?kind=gossip").await.status(), StatusCode::BAD_REQUEST);
