@@ -75,6 +75,31 @@ async fn a07_an_empty_answer_that_says_that_nothing_is_left_is_waited_out() {
     assert_eq!(app.target("shop", "rows").await["item_count"], 1, "what was there stays");
 }
 
+/// Some ban by sending to another port (ENTSO-E). A rule that names such a redirect makes a hold of it, and nobody goes there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_that_a_rule_knows_for_a_refusal_is_held_and_not_followed() {
+    let elsewhere = Script::answering(|_| wire::json(200, &[], r#"{"rows":[]}"#)).await;
+    let location = format!("{}/rows", elsewhere.base_url());
+    let provider = Script::answering(move |asked| match asked.number {
+        0 => wire::json(200, &[], r#"{"rows":[{"id":"1"}]}"#),
+        _ => wire::http(302, &[("location", &location)], b""),
+    })
+    .await;
+    let rule = "[[connection.rule]]\nname = \"sent to another port\"\noutcome = \"limited\"\nstatus = [301, 302]\n\
+                header = { name = \"Location\", matches = ':\\d+/' }\n";
+    let connection = Connection::plain("shop", &provider.base_url()).every("1s").body(&format!("{rule}{ROWS}"));
+    let app = TestApp::start(Config::new().with(connection)).await;
+    app.has_polled("shop", "rows").await;
+    let view = app.connection_when("shop", "it is held", |c| c["state"] == "held").await;
+    let rule = view["hold"]["rule"].as_str().unwrap_or_default();
+    assert!(rule.contains("sent to another port"), "{view}");
+    stays("nobody asks during the hold, nor elsewhere", (2, 0), secs(3), || {
+        (provider.asked().len(), elsewhere.asked().len())
+    })
+    .await;
+    assert_eq!(app.target("shop", "rows").await["item_count"], 1, "what was there stays");
+}
+
 /// Nothing enters the shelf that is no data, whatever its wording; what was there stays, and the owners are told.
 #[tokio::test(flavor = "multi_thread")]
 async fn a12_a23_what_is_no_data_replaces_nothing() {

@@ -146,7 +146,7 @@ async fn hops(
         let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
         let reply = core.door.send(permit, request.clone()).await;
         let exchanged = Exchanged::new(reply, (charge, reserved_at), &asking, first, &request.location);
-        let Some((status, location)) = redirect(&exchanged.reply) else { return Ok(exchanged) };
+        let Some((status, location)) = redirect(conn, &exchanged.reply) else { return Ok(exchanged) };
         let next = match address::resolve(&conn.spec.base_url, &request.location, location) {
             Ok(next) => next,
             Err(elsewhere) => return Ok(refused(exchanged, &away(&elsewhere))),
@@ -184,10 +184,12 @@ fn away(elsewhere: &Elsewhere) -> String {
     }
 }
 
-fn redirect(reply: &Reply) -> Option<(u16, &str)> {
+/// Where an answer leads on to, unless a rule knows it for an answer.
+fn redirect<'r>(conn: &Conn, reply: &'r Reply) -> Option<(u16, &'r str)> {
     let answer: &Answer = reply.result.as_ref().ok()?;
     let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
-    Some((answer.status, answer.header("location").filter(|_| is_redirect)?))
+    let location = answer.header("location").filter(|_| is_redirect)?;
+    Some((answer.status, location)).filter(|_| !conn.classifier.takes_redirect(answer))
 }
 
 /// 307 and 308 repeat the request; the others ask for the answer with a GET, as every client does (RFC 9110 section 15.4).

@@ -151,6 +151,14 @@ impl Classifier {
         message.or_else(|| said::clean(&reading.text))
     }
 
+    /// Whether a rule takes a redirect for the answer itself, since it names that status: who bans by sending to another port has said what
+    /// there is to say, and nobody goes there.
+    pub fn takes_redirect(&self, answer: &Answer) -> bool {
+        let (reading, mut subject) = (Reading::of(answer, &self.reading), None);
+        let first = self.rules.iter().find(|rule| rule.matches(&reading, &mut subject));
+        first.is_some_and(|rule| rule.names(answer.status))
+    }
+
     /// The first rule of the recipe that matches, whom it stops, and the limit that it names.
     fn recipe(&self, reading: &Reading<'_>) -> Option<(Ruling, Option<Reach>, Option<String>)> {
         let mut subject = None;
