@@ -138,6 +138,15 @@ async fn sudden_emptiness_of_another_shape_is_not_an_empty_answer() {
     app.has_charge("yard", "unexpected").await;
     assert_eq!(app.target("yard", "controller").await["item_count"], 3);
     assert_eq!(app.history("yard", "controller").await.len(), 3, "nothing was removed");
+    let open = app.findings("?connection=yard").await;
+    let [finding] = &open[..] else { panic!("{open:?}") };
+    assert_eq!((&finding["kind"], &finding["target"]), (&"sudden_emptiness".into(), &"controller".into()), "{finding}");
+    let sentence = finding["sentence"].as_str().unwrap_or_default();
+    assert!(sentence.contains("in another shape") && sentence.contains("3 items"), "{finding}");
+    eventually("it is over with the next good answer", 2 * SOON, || async {
+        app.findings("?open=true").await.is_empty().then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -176,3 +176,19 @@ fn the_source_of_a_length_is_what_made_it() {
         assert_eq!((hold.until.since(now().steady).as_secs(), hold.source.as_str()), (length_s, source));
     }
 }
+
+/// From the header to the length of the hold: what is no wait is none, and the refusal holds all the same.
+#[test]
+fn a21_a_wait_that_is_none_leaves_the_length_to_the_window_or_the_default() {
+    use crate::domain::reply::{Answer, Reply};
+    let classifier = crate::rules::classify::Classifier::compile(&[], &WaitSpec::default()).unwrap();
+    for wait in ["-5", "0", "-0.5", "NaN", "0x10", "Sun, 06 Nov 1994 08:49:37 GMT"] {
+        let headers = vec![("retry-after".to_owned(), wait.to_owned())];
+        let result = Ok(Answer { status: 429, headers, body: Vec::new() });
+        let reply = Reply { arrived_at: now().stamp(), result, detail: String::new() };
+        let verdict = classifier.classify(&reply, false, now().wall()).verdict;
+        let held = length(&verdict, &[five_minutes()], None);
+        assert_eq!(held, Some((300, HoldReason::RateLimited)), "Retry-After: {wait}");
+        assert_eq!(length(&verdict, &[], None), Some((60, HoldReason::RateLimited)), "Retry-After: {wait}");
+    }
+}
