@@ -130,6 +130,22 @@ fn every_failure_of_the_field_has_its_test() {
 fn a_failure_without_its_test_is_noticed() {
     assert_eq!(failures::numbers("a10_a14_what_is_proved"), [10, 14]);
     assert!(failures::numbers("a_backup_is_whole").is_empty());
+    let planted = [
+        "fn a01_helper() {}",
+        "#[test]",
+        "/// Of it.",
+        "#[ignore]",
+        "async fn a02_test() {",
+        "    fn a03_inside() {}",
+        "#[tokio::test(flavor = \"x\")]",
+        "pub async fn a04_too() {}",
+        "#[test]",
+        "mod m {}",
+        "fn a05_not() {}",
+        "// #[test]",
+        "fn a06_not() {}",
+    ];
+    assert_eq!(failures::tests(&planted.join("\n")), ["a02_test() {", "a04_too() {}"]);
     assert_eq!(failures::unproved(root(), &[]).len(), failures::NOT_OURS.len());
     assert_eq!(failures::unproved(root(), &[(4, "planted")]).len(), failures::NOT_OURS.len() + 1);
 }
