@@ -1,6 +1,7 @@
 //! What went wrong in the field with other programs, told as they were told there (VENDORS section 5): each test bears the number of its
 //! failure. Those that belong to one room stand beside it, under names of the same form; `tests/architecture` knows that none is missing.
 
+use crate::support::script::Script;
 use crate::support::*;
 
 /// Polled once, then left alone for a minute: what moves is what a test moves.
@@ -50,6 +51,21 @@ async fn a03_no_shape_of_an_answer_ends_the_process_or_makes_it_ask_faster() {
     assert!(app.is_running(), "{}", app.log());
 }
 
+/// A supervisor that starts it again and again spends nothing of a day that is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a03_killed_again_and_again_it_spends_nothing_of_a_spent_day() {
+    let provider = FakeProvider::unlimited().await;
+    let body = r#"{"statusCode":429,"errorType":"RATE_LIMIT_EXCEEDED","message":"API calls rate limit has been exceeded.","extendedPayload":{"name":"day limit","requestCountLimit":1450}}"#;
+    provider.is(Mode::Json(429, body.to_owned()));
+    let mut app = TestApp::start(slow_yard(&provider, "1s")).await;
+    app.connection_when("yard", "the connection is held", |c| !c["hold"].is_null()).await;
+    for _ in 0..6 {
+        app.crash().await;
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+    }
+    assert_eq!(provider.count(), 1, "a start asked in spite of the refusal");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a04_an_attempt_that_failed_is_stamped_like_one_that_did_not() {
     let provider = FakeProvider::unlimited().await;
@@ -90,6 +106,35 @@ async fn a23_an_error_in_a_200_never_takes_the_place_of_an_answer() {
     let target = app.target("yard", "controller").await;
     assert_eq!(target["item_count"], good["item_count"], "{target}");
     assert_eq!(target["generation"], good["generation"], "{target}");
+}
+
+/// Six reads at once, and one of them is refused: its own shelf keeps what it had, those of the others have what they were answered,
+/// and whoever reads later sees no trace of a 429.
+#[tokio::test(flavor = "multi_thread")]
+async fn a24_one_refusal_among_parallel_reads_is_on_no_shelf() {
+    let provider = Script::answering_together(6, |asked| match (asked.number >= 6, asked.path()) {
+        (true, "/c") => wire::json(429, &[("retry-after", "5"), ("cache-control", "max-age=600")], r#"{"rows":[]}"#),
+        (true, _) => wire::json(200, &[], r#"{"rows":[{"id":1},{"id":2}]}"#),
+        (false, _) => wire::json(200, &[], r#"{"rows":[{"id":1}]}"#),
+    })
+    .await;
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let target = |name: &&str| {
+        format!("[[connection.target]]\nname = \"{name}\"\nget = \"/{name}\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n")
+    };
+    let body: String = names.iter().map(target).collect();
+    let connection = Connection::plain("shop", &provider.base_url()).every("24h").min_age("1ms").body(&body);
+    let app = TestApp::start(Config::new().with(connection)).await;
+    let operator = app.operator();
+    futures_util::future::join_all(names.iter().map(|name| operator.refreshes("shop", name))).await;
+    futures_util::future::join_all(names.iter().map(|name| operator.refreshes("shop", name))).await;
+    assert_eq!(provider.asked().len(), 12, "six reads, twice");
+    for name in names {
+        let target = app.target("shop", name).await;
+        let (items, generation) = if name == "c" { (1, 1) } else { (2, 2) };
+        assert_eq!((&target["item_count"], &target["generation"]), (&items.into(), &generation.into()), "{target}");
+        assert_eq!(target["items"].as_array().map(Vec::len), Some(items), "{target}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,9 +200,12 @@ async fn a38_a_file_of_no_bytes_is_not_an_empty_shelf() {
     app.stop().await;
     let asked = provider.count();
     std::fs::write(app.data(), b"").expect("an empty file");
-    app.spawns();
-    let status = app.ends(SOON).await;
-    assert!(!status.success(), "it took an empty file for an empty shelf");
+    // However often a supervisor starts it.
+    for _ in 0..3 {
+        app.spawns();
+        let status = app.ends(SOON).await;
+        assert!(!status.success(), "it took an empty file for an empty shelf");
+    }
     assert_eq!(std::fs::metadata(app.data()).expect("the file").len(), 0, "what was there is left as it was");
     assert!(app.log().contains("backup"), "the log says what to do: {}", app.log());
     assert_eq!(provider.count(), asked, "nothing is sent on a ledger that is not known");

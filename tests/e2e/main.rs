@@ -3,6 +3,7 @@
 //! They mostly wait: `cargo test --test e2e -- --test-threads=8` takes a third of the time on two cores.
 
 mod access;
+mod bodies;
 mod cli;
 mod command;
 mod controls;
@@ -36,3 +37,4 @@ mod support;
 mod targets;
 mod throttling;
 mod webhooks;
+mod zones;

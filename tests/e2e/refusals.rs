@@ -1,4 +1,4 @@
-//! What real clients got wrong when a provider refused (field failures A2, A5, A7, A12, A23, A45): whom it stops, for how long, and what
+//! What real clients got wrong when a provider refused (field failures A2, A5, A6, A7, A12, A23, A45): whom it stops, for how long, and what
 //! stays on the shelf.
 
 use crate::support::script::Script;
@@ -50,6 +50,40 @@ async fn a02_a_park_survives_every_start_without_a_call() {
 }
 
 const ROWS: &str = "[[connection.target]]\nname = \"rows\"\nget = \"/rows\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n";
+
+/// Limited until then, key rejected, unreachable: three things from the first request on, and each is told as what it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a06_a_first_configuration_tells_a_limit_from_a_rejection_and_from_silence() {
+    let reset = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(6)).strftime("%Y-%m-%dT%H:%M:%SZ");
+    let reset = reset.to_string();
+    let limiting = Script::answering(move |_| wire::json(429, &[("x-ratelimit-reset", &reset)], "")).await;
+    let rejecting = Script::answering(|_| wire::json(401, &[], r#"{"message":"Invalid API key"}"#)).await;
+    let silent = Script::answering(|_| Vec::new()).await.base_url();
+    let keyed = |name: &str, url: &str| Connection {
+        carrier: "query = \"key\"".to_owned(),
+        ..Connection::plain(name, url).secret_in(&format!("{}_KEY", name.to_uppercase())).every("1s").body(ROWS)
+    };
+    let config = Config::new()
+        .with(keyed("limiting", &limiting.base_url()))
+        .with(keyed("rejecting", &rejecting.base_url()))
+        .with(keyed("silent", &silent));
+    let app = TestApp::start(config).await;
+    let limited = app.connection_when("limiting", "it is held", |c| c["state"] == "held").await;
+    assert_eq!(limited["hold"]["reason"], "rate_limited", "{limited}");
+    let length = seconds_between(&limited["hold"]["since"], &limited["hold"]["until"]);
+    assert!((6 * 3600 - 60..=6 * 3600 + 5).contains(&length), "{length} s: {limited}");
+    let rejected =
+        app.connection_when("rejecting", "the key is rejected", |c| c["state"] == "credential_rejected").await;
+    let unreachable = |c: &Value| c["sentence"].as_str().is_some_and(|s| s.contains("unreachable"));
+    let unanswered = app.connection_when("silent", "nobody is there", unreachable).await;
+    assert_eq!((&unanswered["state"], &unanswered["hold"]), (&"never".into(), &Value::Null), "{unanswered}");
+    let page = app.get("/").await.expect(200).body;
+    for view in [&limited, &rejected, &unanswered] {
+        let state = view["state"].as_str().expect("a word");
+        assert!(page.contains(&format!("s-{state}")), "no {state} on {page}");
+    }
+    assert_eq!((limiting.asked().len(), rejecting.asked().len()), (1, 1), "neither is asked again and again");
+}
 
 /// An empty 200 is no word about the key. What its headers say of the quota is heeded: nothing is left for twelve hours.
 #[tokio::test(flavor = "multi_thread")]

@@ -171,6 +171,10 @@ impl TestApp {
         self.running.as_ref().and_then(Process::resident_kb)
     }
 
+    pub fn peak_kb(&self) -> Option<u64> {
+        self.running.as_ref().and_then(Process::peak_kb)
+    }
+
     /// Everything that `serve` has printed, over all starts.
     pub fn log(&self) -> String {
         let read = |name: &str| std::fs::read_to_string(self.folder().join(name)).unwrap_or_default();

@@ -77,6 +77,7 @@ pub struct Connection {
     pub refresh_min_age: Option<String>,
     pub request_timeout: Option<String>,
     pub conditional: Option<String>,
+    pub max_body: Option<String>,
     /// Everything below the tables above: targets, commands, rules.
     pub body: String,
 }
@@ -94,6 +95,7 @@ impl Connection {
             refresh_min_age: None,
             request_timeout: None,
             conditional: None,
+            max_body: None,
             body: String::new(),
         }
     }
@@ -158,6 +160,10 @@ impl Connection {
         self.conditional = Some(word.to_owned());
         self
     }
+    pub fn max_body(mut self, size: &str) -> Connection {
+        self.max_body = Some(size.to_owned());
+        self
+    }
     /// Text of tables instead of those of the irrigation cloud.
     pub fn body(mut self, text: &str) -> Connection {
         self.body = text.to_owned();
@@ -177,6 +183,9 @@ impl Connection {
         }
         if let Some(conditional) = &self.conditional {
             let _ = writeln!(out, "conditional = \"{conditional}\"");
+        }
+        if let Some(size) = &self.max_body {
+            let _ = writeln!(out, "max_body = \"{size}\"");
         }
         for limit in self.limits.iter().map(String::as_str).chain(self.limits.is_empty().then_some(AMPLE)) {
             let _ = writeln!(out, "\n[[connection.limit]]\n{limit}");

@@ -67,8 +67,17 @@ impl Process {
 
     /// Resident memory in kilobytes.
     pub fn resident_kb(&self) -> Option<u64> {
+        self.status_kb("VmRSS:")
+    }
+
+    /// The most that was ever resident, in kilobytes.
+    pub fn peak_kb(&self) -> Option<u64> {
+        self.status_kb("VmHWM:")
+    }
+
+    fn status_kb(&self, name: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find(|l| l.starts_with("VmRSS:"))?;
+        let line = status.lines().find(|l| l.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     }
 }

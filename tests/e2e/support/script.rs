@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Barrier;
 
 /// One request as it arrived.
 #[derive(Clone, Debug)]
@@ -50,13 +51,21 @@ impl Drop for Script {
 impl Script {
     /// An empty answer is a socket that is closed without one.
     pub async fn answering(answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> Script {
+        Script::answering_together(1, answer).await
+    }
+
+    /// Those that come after the first so many are answered once there are as many of them.
+    pub async fn answering_together(
+        so_many: usize,
+        answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Script {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (asked, answer): (Arc<Mutex<Vec<Asked>>>, Arc<Answering>) = (Arc::default(), Arc::new(answer));
-        let seen = asked.clone();
+        let (seen, all) = (asked.clone(), (so_many, Arc::new(Barrier::new(so_many))));
         let door = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, seen.clone(), answer.clone()));
+                tokio::spawn(serve(socket, seen.clone(), all.clone(), answer.clone()));
             }
         });
         Script { address, asked, door }
@@ -73,17 +82,25 @@ impl Script {
     }
 }
 
-async fn serve(mut socket: TcpStream, seen: Arc<Mutex<Vec<Asked>>>, answer: Arc<Answering>) {
+async fn serve(
+    mut socket: TcpStream,
+    seen: Arc<Mutex<Vec<Asked>>>,
+    (so_many, all): (usize, Arc<Barrier>),
+    answer: Arc<Answering>,
+) {
     let Some((head, body)) = read_whole(&mut socket).await else { return };
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let mut word = || words.next().unwrap_or_default().to_owned();
     let (method, location) = (word(), word());
-    let bytes = {
+    let (number, bytes) = {
         let Ok(mut seen) = seen.lock() else { return };
         let asked = Asked { method, location, headers: header_lines(&head).collect(), body, number: seen.len() };
         seen.push(asked.clone());
-        answer(&asked)
+        (asked.number, answer(&asked))
     };
+    if number >= so_many {
+        all.wait().await;
+    }
     let _ = socket.write_all(&bytes).await;
     let _ = socket.shutdown().await;
 }
