@@ -10,7 +10,7 @@ use std::io;
 const LONGEST_CAUSE: usize = 160;
 
 /// Why no socket came up, to follow "No connection to HOST: ".
-pub(super) fn connect_words(error: &reqwest::Error) -> String {
+pub(super) fn connect_words(error: &(dyn Error + 'static)) -> String {
     let chain = chain(error);
     if let Some(tls) = chain.iter().find_map(|e| e.downcast_ref::<rustls::Error>()) {
         return tls_words(tls);
@@ -24,7 +24,7 @@ pub(super) fn connect_words(error: &reqwest::Error) -> String {
         Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
             "the socket was closed before it was up".to_owned()
         }
-        _ if error.is_dns() => format!("its name cannot be resolved ({})", innermost(&chain)),
+        _ if is_about_names(&chain) => format!("its name cannot be resolved ({})", innermost(&chain)),
         _ => innermost(&chain),
     }
 }
@@ -45,7 +45,7 @@ fn tls_words(error: &rustls::Error) -> String {
 }
 
 /// What an error between the first byte of the request and the end of the answer's head is, and why.
-pub(super) fn before_body(error: &reqwest::Error) -> (Failure, String) {
+pub(super) fn before_body(error: &(dyn Error + 'static)) -> (Failure, String) {
     let chain = chain(error);
     match hyper_error(&chain) {
         Some(e) if e.is_parse() || e.is_parse_status() => {
@@ -59,7 +59,7 @@ pub(super) fn before_body(error: &reqwest::Error) -> (Failure, String) {
 }
 
 /// What an error after the head is. `got` is the number of bytes of the body so far.
-pub(super) fn in_body(error: &reqwest::Error, got: usize) -> (Failure, String) {
+pub(super) fn in_body(error: &(dyn Error + 'static), got: usize) -> (Failure, String) {
     let chain = chain(error);
     let kind = chain.iter().rev().find_map(|e| e.downcast_ref::<io::Error>()).map(io::Error::kind);
     match kind {
@@ -71,6 +71,13 @@ pub(super) fn in_body(error: &reqwest::Error, got: usize) -> (Failure, String) {
         }
         _ => (Failure::Undecodable, format!("The answer was cut off after {got} bytes ({}).", innermost(&chain))),
     }
+}
+
+/// Whether it was the look-up of the name that failed: the clients say so in types of their own.
+fn is_about_names(chain: &[&(dyn Error + 'static)]) -> bool {
+    chain
+        .iter()
+        .any(|e| e.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_dns) || e.to_string() == "dns error")
 }
 
 fn hyper_error<'e>(chain: &[&'e (dyn Error + 'static)]) -> Option<&'e hyper::Error> {

@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use tokio::sync::Notify;
 use tower::{Layer, Service};
 
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 tokio::task_local! {
     /// The attempt that the running request belongs to.
@@ -85,6 +85,20 @@ impl Attempt {
         Ok(())
     }
 
+    /// Waits for a socket that comes up in time; from then on it may have been seen.
+    pub(super) async fn comes_up<S>(
+        &self,
+        connecting: impl Future<Output = Result<S, AnyError>>,
+    ) -> Result<S, AnyError> {
+        let socket = tokio::select! {
+            biased;
+            socket = connecting => socket?,
+            why = self.ran_out() => return Err(why),
+        };
+        self.socket_is_up()?;
+        Ok(socket)
+    }
+
     async fn ran_out(&self) -> AnyError {
         self.clock.sleep_until(self.send_by.min(self.connect_by)).await;
         self.set(if self.connect_by < self.send_by { Progress::TooSlow } else { Progress::TooLate });
@@ -129,14 +143,6 @@ where
             return Box::pin(async { Err("a socket without a request".into()) });
         };
         let connecting = self.inner.call(to);
-        Box::pin(async move {
-            let socket = tokio::select! {
-                biased;
-                socket = connecting => socket?,
-                why = attempt.ran_out() => return Err(why),
-            };
-            attempt.socket_is_up()?;
-            Ok(socket)
-        })
+        Box::pin(async move { attempt.comes_up(connecting).await })
     }
 }

@@ -6,12 +6,15 @@
 //! that tries again makes the provider count twice (law 1), and one that does not loses a unit of a small quota. At the
 //! pace of a rate-limited API a new socket costs nothing that matters, and TLS resumes its session.
 
+use super::clients::{one_shot_client, secure_client, use_ring};
 use super::coding::{self, Decoded as Unpacked};
-use super::gate::{Attempt, GateLayer, Progress};
+use super::gate::{Attempt, Progress};
 use super::messenger::Messenger;
+use super::pass::{Passed, Passing};
 use super::redact::{Redactor, Secret};
 use super::route::{NoWay, Route};
 use super::tokens::{Renewal, Renewed, Vault};
+use super::wire::Wire;
 use super::{Door, Request, fault};
 use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, CredentialId};
@@ -25,24 +28,26 @@ use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
     HeaderValue,
 };
-use reqwest::{Client, Method, Response, Url, redirect, retry};
+use reqwest::{Client, Method, Response, Url};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 /// What went wrong, and a sentence about it.
-type Fault = (Failure, String);
+pub(super) type Fault = (Failure, String);
 
 /// The network through reqwest and rustls.
 pub struct HttpDoor {
-    routes: BTreeMap<ConnectionKey, Route>,
+    pub(super) routes: BTreeMap<ConnectionKey, Route>,
     plain: Client,
     /// `None` where no connection uses https: a machine without certificate authorities can still poll its own network.
     tls: Option<Client>,
-    redactor: Redactor,
-    clock: Arc<dyn Clock>,
-    vault: Option<Vault>,
+    /// For what is passed on octet by octet.
+    pub(super) wire: Wire,
+    pub(super) redactor: Redactor,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) vault: Option<Vault>,
     /// Where the credentials of the vault are renewed.
     token_routes: BTreeMap<CredentialId, Route>,
     messenger: Option<Messenger>,
@@ -84,10 +89,11 @@ impl HttpDoor {
             token_routes.insert(credential, route);
         }
         let tls = secure.map(secure_client).transpose()?;
+        let wire = Wire::new(secure)?;
         // No certificate is loaded for the plain client: it meets none.
         let plain = one_shot_client().tls_certs_only([]).build();
         let plain = plain.map_err(|_| "The HTTP client cannot be set up.".to_owned())?;
-        Ok(HttpDoor { routes, plain, tls, redactor, clock, vault, token_routes, messenger: None })
+        Ok(HttpDoor { routes, plain, tls, wire, redactor, clock, vault, token_routes, messenger: None })
     }
 
     /// With somebody who tells webhooks of events.
@@ -294,7 +300,7 @@ impl HttpDoor {
     }
 
     /// Ends at the deadline, or `request_timeout` after the socket was up, whichever is first.
-    async fn give_up(&self, attempt: &Attempt, deadline: Steady, network: &NetworkSpec) {
+    pub(super) async fn give_up(&self, attempt: &Attempt, deadline: Steady, network: &NetworkSpec) {
         tokio::select! {
             up = attempt.came_up() => self.clock.sleep_until(deadline.min(up + network.request_timeout)).await,
             () = self.clock.sleep_until(deadline) => (),
@@ -305,6 +311,9 @@ impl HttpDoor {
 impl Door for HttpDoor {
     fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>> {
         Box::pin(self.send_within(permit.send_by(), permit.deadline(), request))
+    }
+    fn pass(&self, permit: Permit, passing: Passing) -> Pin<Box<dyn Future<Output = Passed> + Send + '_>> {
+        Box::pin(self.pass_within(permit.send_by(), permit.deadline(), passing))
     }
     fn vault(&self) -> Option<&Vault> {
         self.vault.as_ref()
@@ -344,7 +353,7 @@ async fn unpack(body: Vec<u8>, headers: &HeaderMap, route: &Route) -> Unpacked {
     }
 }
 
-fn out_of_time(attempt: &Attempt, route: &Route) -> Fault {
+pub(super) fn out_of_time(attempt: &Attempt, route: &Route) -> Fault {
     match attempt.progress() {
         Progress::Up(_) => (Failure::Timeout, format!("No complete answer within {}.", route.network.request_timeout)),
         Progress::TooSlow => {
@@ -356,36 +365,4 @@ fn out_of_time(attempt: &Attempt, route: &Route) -> Fault {
             format!("The time to send ran out before {} was connected; nothing was written.", route.origin()),
         ),
     }
-}
-
-/// rustls has to be told whose cryptography it uses, before the first client is built.
-pub(super) fn use_ring() {
-    // An error only says that the process has a provider already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
-
-/// Follows no redirect, tries nothing again, asks no proxy (which would answer in the receiver's place and make "never connected"
-/// unprovable). HTTP/2 is off: its GOAWAY and REFUSED_STREAM invite resending.
-pub(super) fn plain_client() -> reqwest::ClientBuilder {
-    Client::builder()
-        .user_agent(concat!("larder/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .retry(retry::never())
-        .http1_only()
-        .no_proxy()
-}
-
-/// That keeps no socket, and whose sockets are watched as they come up.
-fn one_shot_client() -> reqwest::ClientBuilder {
-    plain_client().pool_max_idle_per_host(0).connector_layer(GateLayer)
-}
-
-fn secure_client(needed_by: &ConnectionKey) -> Result<Client, String> {
-    one_shot_client().https_only(true).build().map_err(|_| {
-        format!(
-            "Connection {needed_by} uses https, but this machine has no certificate authorities to check the provider \
-             with; install the package ca-certificates, or name a bundle in SSL_CERT_FILE."
-        )
-    })
 }

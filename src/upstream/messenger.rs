@@ -3,8 +3,8 @@
 //! know what an event is, nor when it is sent again.
 
 use super::boundary::Secrets;
+use super::clients::{plain_client, use_ring};
 use super::fault;
-use super::http::{plain_client, use_ring};
 use super::redact::{Redactor, Secret};
 use crate::clock::Clock;
 use crate::domain::ids::WebhookKey;

@@ -1,22 +1,26 @@
 //! The real door: reqwest with rustls.
-//! The only room that knows reqwest: `send(Permit, Request) -> Reply`, `renew(Permit) -> Renewal`. One request, one permit; follows nothing by itself.
+//! The only room that knows reqwest: `send(Permit, Request) -> Reply`, `pass(Permit, Passing) -> Passed`, `renew(Permit) -> Renewal`. One request, one permit; follows nothing by itself.
 
 pub mod boundary;
+mod clients;
 mod coding;
 mod fault;
 mod gate;
 pub mod http;
 pub mod messenger;
+pub mod pass;
 pub mod redact;
 pub mod route;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
+mod wire;
 
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::{Failure, Reply};
 use crate::rules::budget::Permit;
 use messenger::Messenger;
+use pass::{Passed, Passing};
 use std::future::Future;
 use std::pin::Pin;
 use tokens::{Renewal, Renewed, Vault};
@@ -37,6 +41,13 @@ pub struct Request {
 pub trait Door: Send + Sync + 'static {
     /// Never fails: what went wrong is in the reply. 3xx are handed back as answers with their `location`.
     fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>>;
+    /// Passes a client's request on as it was written, with the connection's credential instead of its own. One request, one permit, as
+    /// `send`; redirects are handed back. A door that cannot pass has not sent anything.
+    fn pass(&self, permit: Permit, passing: Passing) -> Pin<Box<dyn Future<Output = Passed> + Send + '_>> {
+        let arrived_at = permit.charge().reserved_at;
+        let detail = format!("This door passes nothing on for {}.", passing.connection);
+        Box::pin(std::future::ready(Passed { arrived_at, result: Err(Failure::NotSent), detail }))
+    }
     /// Where the tokens are of credentials that renew themselves; `None` where none does.
     fn vault(&self) -> Option<&Vault> {
         None

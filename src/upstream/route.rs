@@ -1,11 +1,13 @@
 //! Where a connection's requests may go, and how the credential gets onto them. Knows URLs and headers; sends nothing.
 
+use super::coding;
+use super::pass::{Passing, hop_names};
 use super::redact::Secret;
 use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec, ReadingSpec};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue};
 use std::borrow::Cow;
 use zeroize::Zeroizing;
 
@@ -29,6 +31,12 @@ const DOORS_OWN_HEADERS: [&str; 16] = [
     "upgrade",
     "user-agent",
 ];
+
+/// Headers of the door's that a client of the gateway may set: they change no framing and carry no credential.
+const CLIENTS_OWN: [&str; 3] = ["accept-encoding", "range", "user-agent"];
+/// What tells of the client's own network, or names Larder as the place that it looked at: nothing of that is for the provider.
+const OF_THIS_HOUSE: [&str; 7] =
+    ["forwarded", "origin", "referer", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
 /// A connection's base URL, its credential ready to travel, and its bounds.
 pub(super) struct Route {
@@ -127,6 +135,47 @@ impl Route {
         }
         if let Attached::Header(name, value) = credential {
             headers.insert(name.clone(), value.clone());
+        }
+        headers
+    }
+
+    /// The request line's path and query: the base's path, and behind it what the client wrote, octet by octet, without its own value of
+    /// a credential's parameter. The error is a sentence.
+    pub(super) fn line(&self, location: &str, credential: &Attached) -> Result<String, String> {
+        if !(location.is_empty() || location.starts_with(['/', '?'])) {
+            return Err("The location is no path that begins with /.".to_owned());
+        }
+        let base = self.parsed.path().trim_end_matches('/');
+        let root = if base.is_empty() && !location.starts_with('/') { "/" } else { base };
+        let whole = format!("{root}{location}");
+        let Attached::Query(name, secret) = credential else { return Ok(whole) };
+        let (path, query) = whole.split_once('?').unwrap_or((&whole, ""));
+        let is_own = |pair: &str| url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(n, _)| n == *name);
+        let kept: Vec<&str> = query.split('&').filter(|pair| !is_own(pair)).collect();
+        let own = url::form_urlencoded::Serializer::new(String::new()).append_pair(name, secret.expose()).finish();
+        let before = kept.join("&");
+        let joint = if before.is_empty() { "" } else { "&" };
+        Ok(format!("{path}?{before}{joint}{own}"))
+    }
+
+    /// A client's headers, with the connection's credential and host.
+    pub(super) fn outgoing(&self, passing: &Passing, credential: &Attached) -> HeaderMap {
+        let named = hop_names(&passing.headers);
+        let is_kept = |name: &str| {
+            (!DOORS_OWN_HEADERS.contains(&name) || CLIENTS_OWN.contains(&name))
+                && !OF_THIS_HOUSE.contains(&name)
+                && !named.contains(name)
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in passing.headers.iter().filter(|(name, _)| is_kept(name.as_str())) {
+            headers.append(name.clone(), value.clone());
+        }
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::accepted_with(&passing.headers)));
+        if let Attached::Header(name, value) = credential {
+            headers.insert(name.clone(), value.clone());
+        }
+        if let Ok(host) = HeaderValue::from_str(self.parsed.authority()) {
+            headers.insert(HOST, host);
         }
         headers
     }

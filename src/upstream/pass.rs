@@ -1,0 +1,283 @@
+//! Passing on: a client's request goes out as it was written, octet by octet, with Larder's credential in the place of its own, and the
+//! answer comes back as it is, out of its coding. A long answer is handed on as it comes. Knows no shelf and decides nothing.
+
+use super::coding::{self, Decoded};
+use super::fault;
+use super::gate::{Attempt, Progress};
+use super::http::{Fault, HttpDoor, out_of_time};
+use super::route::Route;
+use super::wire::Socket;
+use crate::clock::Clock;
+use crate::domain::ids::ConnectionKey;
+use crate::domain::reply::Failure;
+use crate::domain::time::{Span, Stamp, Steady};
+use crate::rules::text;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Request, Uri};
+use std::sync::Arc;
+
+/// What a client asks of the provider.
+#[derive(Clone, Debug)]
+pub struct Passing {
+    pub connection: ConnectionKey,
+    pub method: Method,
+    /// Path and query below the base URL, as the client wrote them; it begins with `/`.
+    pub location: String,
+    /// The client's own. What belongs to its hop, and every place of a credential, is left out by the door.
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    /// An answer of up to so many bytes is read to its end; a longer one is handed on as it comes.
+    pub most: u64,
+}
+
+/// An answer or its absence, with the moment at which its head was there.
+#[derive(Debug)]
+pub struct Passed {
+    pub arrived_at: Stamp,
+    pub result: Result<Relayed, Failure>,
+    /// A plain sentence about the failure, without secrets; empty for an answer.
+    pub detail: String,
+}
+
+/// An answer as the client is to get it.
+#[derive(Debug)]
+pub struct Relayed {
+    pub status: u16,
+    /// Lower-case names, less what belongs to the hop to the provider; without any known secret.
+    pub headers: Vec<(String, String)>,
+    /// All of it, out of its coding; or its beginning, where there is a rest.
+    pub body: Vec<u8>,
+    /// The same in UTF-8, where it was written in another charset.
+    pub in_utf8: Option<Vec<u8>>,
+    /// The body of an error that broke off: status and headers arrived whole.
+    pub cut: bool,
+    /// What follows `body`, in the coding that the headers name.
+    pub rest: Option<Rest>,
+}
+
+/// The part of a long answer that is still to come. Dropping it closes its socket.
+pub struct Rest {
+    incoming: Incoming,
+    clock: Arc<dyn Clock>,
+    silence: Span,
+    got: usize,
+}
+
+impl std::fmt::Debug for Rest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Rest({} bytes so far)", self.got)
+    }
+}
+
+/// Of one hop alone (RFC 9110 section 7.6.1), and a session that the provider opens for this account.
+const NOT_FOR_CLIENTS: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-connection",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// Bytes of a coded answer above which its decoding is not for a thread that others wait for.
+const MUCH: usize = 64 * 1024;
+
+impl Rest {
+    /// The next bytes; `None`: it is whole. The error is what a cut answer is.
+    pub async fn next(&mut self) -> Option<Result<Bytes, (Failure, String)>> {
+        loop {
+            let silence_ends = self.clock.now().steady + self.silence;
+            let frame = tokio::select! {
+                biased;
+                frame = self.incoming.frame() => frame?,
+                () = self.clock.sleep_until(silence_ends) => {
+                    let words = format!("The provider fell silent for {} in its answer.", self.silence);
+                    return Some(Err((Failure::Timeout, words)));
+                }
+            };
+            match frame {
+                // Trailers are of this hop.
+                Ok(frame) => match frame.into_data() {
+                    Ok(data) => {
+                        self.got += data.len();
+                        return Some(Ok(data));
+                    }
+                    Err(_) => continue,
+                },
+                Err(error) => return Some(Err(fault::in_body(&error, self.got))),
+            }
+        }
+    }
+}
+
+impl HttpDoor {
+    /// Everything that `pass` does, without the permit: nothing is written after `send_by`, and an answer that is read to its end has
+    /// ended by `deadline`.
+    pub(super) async fn pass_within(&self, send_by: Steady, deadline: Steady, passing: Passing) -> Passed {
+        let result = self.passed(send_by, deadline, passing).await;
+        match result {
+            Ok((arrived_at, relayed)) => Passed { arrived_at, result: Ok(relayed), detail: String::new() },
+            Err((failure, words)) => {
+                let arrived_at = self.clock.now().stamp();
+                Passed { arrived_at, result: Err(failure), detail: self.redactor.text(&words).into_owned() }
+            }
+        }
+    }
+
+    async fn passed(&self, send_by: Steady, deadline: Steady, passing: Passing) -> Result<(Stamp, Relayed), Fault> {
+        let no_route = || (Failure::NotSent, format!("There is no connection named {}.", passing.connection));
+        let route = self.routes.get(&passing.connection).ok_or_else(no_route)?;
+        let token = || self.vault.as_ref()?.access_token(&passing.connection);
+        let credential = route.credential(token).map_err(|words| (Failure::NotSent, words))?;
+        let line = route.line(&passing.location, &credential).map_err(|words| (Failure::NotSent, words))?;
+        let headers = route.outgoing(&passing, &credential);
+        if self.clock.now().steady > send_by {
+            return Err((Failure::NotSent, "The time to send was over before anything was written.".to_owned()));
+        }
+        let request = request(passing.method, line, headers, passing.body)?;
+        let attempt = Attempt::new(self.clock.clone(), send_by, route.network.connect_timeout);
+        let work = async {
+            let socket = match attempt.comes_up(self.wire.connect(&route.address())).await {
+                Ok(socket) => socket,
+                Err(error) => return Err(self.never_up(&attempt, route, &*error)),
+            };
+            self.relay(socket, request, route, passing.most).await
+        };
+        tokio::select! {
+            biased;
+            done = work => done,
+            () = self.give_up(&attempt, deadline, &route.network) => Err(out_of_time(&attempt, route)),
+        }
+    }
+
+    fn never_up(&self, attempt: &Attempt, route: &Route, error: &(dyn std::error::Error + 'static)) -> Fault {
+        match attempt.progress() {
+            Progress::TooSlow | Progress::TooLate => out_of_time(attempt, route),
+            Progress::Connecting | Progress::Up(_) => {
+                let words = fault::connect_words(error);
+                (Failure::Connect, format!("No connection to {}: {words}.", route.origin()))
+            }
+        }
+    }
+
+    async fn relay(
+        &self,
+        socket: Box<dyn Socket>,
+        request: Request<Full<Bytes>>,
+        route: &Route,
+        most: u64,
+    ) -> Result<(Stamp, Relayed), Fault> {
+        let opened = http1::handshake(socket).await;
+        let (mut sender, connection) = opened.map_err(|e| fault::before_body(&e))?;
+        tokio::spawn(async move {
+            // What became of the socket is told to who reads the answer.
+            let _ = connection.await;
+        });
+        let response = sender.send_request(request).await.map_err(|e| fault::before_body(&e))?;
+        let arrived_at = self.clock.now().stamp();
+        let (head, incoming) = response.into_parts();
+        let mut rest = Rest { incoming, clock: self.clock.clone(), silence: route.network.read_timeout, got: 0 };
+        let mut relayed = Relayed {
+            status: head.status.as_u16(),
+            headers: self.for_clients(&head.headers),
+            body: Vec::new(),
+            in_utf8: None,
+            cut: false,
+            rest: None,
+        };
+        while let Some(next) = rest.next().await {
+            match next {
+                Ok(data) => relayed.body.extend_from_slice(&data),
+                Err(_) if relayed.status >= 400 => {
+                    relayed.cut = true;
+                    break;
+                }
+                Err(fault) => return Err(fault),
+            }
+            if relayed.body.len() as u64 > most {
+                relayed.rest = Some(rest);
+                return Ok((arrived_at, relayed));
+            }
+        }
+        self.whole(relayed, route, most).await.map(|relayed| (arrived_at, relayed))
+    }
+
+    /// A whole answer, out of its coding and without any known secret.
+    async fn whole(&self, mut relayed: Relayed, route: &Route, most: u64) -> Result<Relayed, Fault> {
+        let named =
+            |name: &'static str| relayed.headers.iter().filter(move |(n, _)| n == name).map(|(_, v)| v.as_str());
+        let codings = named("content-encoding").collect::<Vec<_>>().join(",");
+        if !codings.is_empty() && !relayed.body.is_empty() {
+            let decoded = decoded(codings, std::mem::take(&mut relayed.body), route.network.max_body.max(most)).await;
+            match decoded.fault {
+                Some(fault) if relayed.status < 400 => return Err(fault),
+                fault => relayed.cut |= fault.is_some(),
+            }
+            relayed.body = decoded.body;
+            relayed.headers.retain(|(name, _)| !matches!(name.as_str(), "content-encoding" | "content-length"));
+        }
+        relayed.body = self.redactor.body(std::mem::take(&mut relayed.body));
+        let kind = relayed.headers.iter().find(|(n, _)| n == "content-type").map(|(_, v)| v.as_str());
+        let read = text::utf8(relayed.body.clone(), kind, route.reading.charset.as_deref());
+        relayed.in_utf8 = read.ok().filter(|read| *read != relayed.body);
+        Ok(relayed)
+    }
+
+    /// Lower-case names; what is no text is left out, secrets are taken out.
+    fn for_clients(&self, headers: &HeaderMap) -> Vec<(String, String)> {
+        let named = hop_names(headers);
+        let kept = headers
+            .iter()
+            .filter(|(name, _)| !NOT_FOR_CLIENTS.contains(&name.as_str()) && !named.contains(name.as_str()));
+        let text = kept.filter_map(|(name, value)| Some((name, std::str::from_utf8(value.as_bytes()).ok()?)));
+        text.map(|(name, value)| (name.as_str().to_owned(), self.redactor.text(value).into_owned())).collect()
+    }
+}
+
+/// Headers that the message itself says are of its hop alone (RFC 9110 section 7.6.1).
+pub(super) struct HopNames(Vec<String>);
+
+pub(super) fn hop_names(headers: &HeaderMap) -> HopNames {
+    let values = headers.get_all(header::CONNECTION).iter().filter_map(|v| v.to_str().ok());
+    HopNames(values.flat_map(|v| v.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect())
+}
+
+impl HopNames {
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.0.iter().any(|n| n == name)
+    }
+}
+
+fn request(method: Method, line: String, mut headers: HeaderMap, body: Bytes) -> Result<Request<Full<Bytes>>, Fault> {
+    let uri: Uri = line
+        .parse()
+        .map_err(|_| (Failure::NotSent, "The path has characters that no request line can carry.".to_owned()))?;
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if !body.is_empty() {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+    } else if !method.is_safe() {
+        // Said aloud (RFC 9110 section 8.6).
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+async fn decoded(codings: String, body: Vec<u8>, most: u64) -> Decoded {
+    let much = body.len() > MUCH;
+    let decoding = move || coding::decode(&codings, body, most);
+    let lost = || Decoded { body: Vec::new(), fault: Some((Failure::Undecodable, "The answer was lost.".to_owned())) };
+    match much {
+        true => tokio::task::spawn_blocking(decoding).await.unwrap_or_else(|_| lost()),
+        false => decoding(),
+    }
+}
