@@ -211,6 +211,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
     let credentials = [(connection(), CREDENTIAL)].into();
     let putting = Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() };
     let parts = Parts {
+        shelf: Default::default(),
         store,
         opening,
         clock,

@@ -119,9 +119,19 @@ impl Live {
         let door = HttpDoor::with_vault(&connections, secrets.own, clock.clone(), redactor, vault);
         let door = door.map_err(Failure::usage)?.telling(messenger);
         let sockets = Sockets::bind(&server)?;
-        let number = connections.len();
-        let parts =
-            Parts { store, opening, clock, door: Arc::new(door), connections, polling, credentials, putting, notes };
+        let (number, shelf) = (connections.len(), server.shelf);
+        let parts = Parts {
+            store,
+            opening,
+            clock,
+            door: Arc::new(door),
+            connections,
+            polling,
+            shelf,
+            credentials,
+            putting,
+            notes,
+        };
         let (appliance, mut running) = match engine::prepare(parts) {
             Ok(prepared) => prepared,
             Err(why) => {

@@ -34,7 +34,8 @@
 //!    only [`upstream::Door`] consumes it, and it cannot be copied. Webhooks are no providers, and [`upstream::messenger`] refuses to be
 //!    sent to one.
 //! 3. **Readers never wait for the provider and never spend** unless they ask for a refresh that the budget funds. All of
-//!    [`engine::appliance::Appliance`] but `refresh` and `command` answers from the shelf.
+//!    [`engine::appliance::Appliance`] but `refresh` and `command` answers from the shelf. Clients of the gateway ask for what is not there:
+//!    [`engine::gateway`] lets them wait for one request together, and spend what the budget leaves the caller `gateway`.
 //! 4. **Only a classified, complete, good answer replaces the last good answer.** [`domain::outcome::Outcome::is_good`] is the gate.
 //! 5. **Age is never hidden.** Every surface renders from [`engine::view`], where the age is; [`rules::freshness`] gives the one word.
 //!    Where the provider dates its reading, its age counts, and not that of the answer.
@@ -89,6 +90,17 @@
 //! it: with five requests in five minutes and one kept, the poller can never take the fifth. If the budget says no, the reader has
 //! that at once as [`engine::view::Denied::NotYet`]; a refresh waits in line for no more than a moment, for a pace or for others under way. The poll clock is not touched: a refresh makes no loop
 //! faster.
+//!
+//! # A client of the gateway
+//!
+//! A program that knows nothing of Larder asks `/gateway/{connection}/{path...}`.
+//!
+//! 1. [`web::gateway`] takes the path as it stood in the request line, reads a token where the client has the provider's key, and drops it.
+//! 2. [`rules::gateway`] says whether it may pass, and whether what is on the shelf would do. If so it is answered from memory.
+//! 3. If not, all who ask the same board one flight ([`engine::gateway::flight`]). It asks as the target whose question it is, and walks a
+//!    poll's path; else [`engine::fetch::pass`] waits its turn, is admitted, and [`upstream::Door::pass`] writes the client's request octet by
+//!    octet. The answer is classified, and teaches of holds and limits, as every other.
+//! 4. A good answer is put onto the shelf; a refusal or a failure leaves the last good one, which is served with its age and why.
 //!
 //! # A crash between the two writes
 //!

@@ -151,6 +151,7 @@ impl World {
         let settings = parse(&self.config, Path::new("larder.toml"), &nothing, &Recipes::default());
         let putting = Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() };
         let parts = Parts {
+            shelf: Default::default(),
             store,
             opening,
             clock,

@@ -2,6 +2,7 @@
 //! nothing and writes nothing but what the store needs to count.
 
 use super::core::Conn;
+use super::gateway::desk::Desk;
 use super::scans::Scan;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
@@ -86,6 +87,7 @@ fn connection(
         state: tokio::sync::Mutex::new(state),
         wake: tokio::sync::Notify::new(),
         webhooks: Vec::new(),
+        desk: Desk::new(spec)?,
         spec: spec.clone(),
     })
 }

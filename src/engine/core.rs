@@ -1,5 +1,7 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
+use super::gateway::desk::Desk;
+use super::gateway::room::Room;
 use super::polling::Polling;
 use super::put::Putting;
 use super::scans::Scan;
@@ -11,6 +13,7 @@ use super::webhooks::Hook;
 use crate::clock::Clock;
 use crate::domain::connection::{Ask, ConnectionState, Hold, HoldChange, Overrides};
 use crate::domain::event::{Event, EventKind, NewEvent};
+use crate::domain::gateway::Until;
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName};
 use crate::domain::limit::{Kind, Limit};
 use crate::domain::outcome::Outcome;
@@ -42,6 +45,8 @@ pub struct Core {
     pub door: Arc<dyn Door>,
     pub polling: Polling,
     pub putting: Putting,
+    /// Of the gateways' answers in memory.
+    pub room: Room,
     pub connections: BTreeMap<ConnectionKey, Arc<Conn>>,
     turns: BTreeMap<CredentialId, Turns>,
     /// Rung when an override was set or cleared.
@@ -87,6 +92,8 @@ pub struct Conn {
     /// From and to, as the log was told last.
     pub stretch_told: Mutex<Option<(Span, Span)>>,
     pub webhooks: Vec<Arc<Hook>>,
+    /// What its gateway has in memory.
+    pub desk: Desk,
     /// Rung when something changed that the poller should look at.
     pub wake: Notify,
 }
@@ -98,6 +105,7 @@ pub struct Seams {
     pub door: Arc<dyn Door>,
     pub polling: Polling,
     pub putting: Putting,
+    pub room: Room,
 }
 
 impl Core {
@@ -117,6 +125,7 @@ impl Core {
             polling: seams.polling,
             overridden: Notify::new(),
             putting: seams.putting,
+            room: seams.room,
             started: now.stamp(),
             notes,
             stop: CancellationToken::new(),
@@ -185,8 +194,16 @@ impl Core {
     /// Events leave only here, with what `commit` returned (they are durable).
     pub fn publish(&self, events: Vec<Event>) {
         for event in events {
+            self.tell_desks(&event);
             // No subscriber is no error.
             let _ = self.events.send(event);
+        }
+    }
+
+    /// What a "not ready" may have waited for (P3).
+    fn tell_desks(&self, event: &Event) {
+        if let Some(conn) = event.body.connection.as_ref().and_then(|key| self.connections.get(key)) {
+            conn.desk.happens(Until::Event(event.body.kind), event.body.at);
         }
     }
 

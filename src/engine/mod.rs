@@ -6,6 +6,7 @@
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets
+//! * [`gateway`] programs that know nothing of Larder ask the provider through it
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
@@ -16,6 +17,7 @@ pub mod controls;
 pub mod core;
 pub mod fetch;
 pub mod findings;
+pub mod gateway;
 pub mod holding;
 pub mod items;
 pub mod jobs;
@@ -44,6 +46,7 @@ pub mod words;
 use crate::clock::{Clock, ClockMark};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::outcome::Outcome;
 use crate::domain::polling::PollingSpec;
@@ -52,6 +55,7 @@ use crate::domain::time::{ClockTrust, Now, Span, Stamp};
 use crate::store::{Commit, Opening, Store, Write};
 use crate::upstream::Door;
 use core::{Core, Seams};
+use gateway::room::Room;
 use polling::Polling;
 use put::Putting;
 use std::collections::BTreeMap;
@@ -68,6 +72,8 @@ pub struct Parts {
     pub door: Arc<dyn Door>,
     pub connections: Vec<ConnectionSpec>,
     pub polling: PollingSpec,
+    /// How much room the gateways' answers have.
+    pub shelf: ShelfSpec,
     /// Computed by `app` from the installation key and each secret: the budget boundary.
     pub credentials: BTreeMap<ConnectionKey, CredentialId>,
     /// How targets that operators put are read.
@@ -148,7 +154,9 @@ pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> 
     let build::Built { conns, firsts, notes: noticed } = build::build(&parts, &now)?;
     let notes = [notes(&parts.opening, &now), parts.notes, noticed].concat();
     let polling = Polling::new(parts.polling, parts.store.polling().map_err(|e| e.to_string())?.unwrap_or_default());
-    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, putting: parts.putting };
+    let room = Room::new(parts.shelf);
+    let seams =
+        Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, putting: parts.putting, room };
     let core = Arc::new(Core::new(seams, conns, notes));
     let running = Running { core: core.clone(), firsts, copied: parts.opening.copied };
     Ok((appliance::Appliance::new(core), running))

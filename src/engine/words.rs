@@ -8,6 +8,7 @@ pub use holds::{KEY_FILE, TOKEN_ENDPOINT, easing, hold_ended, hold_sentence, hol
 use super::core::Conn;
 use super::fetch::Stopped;
 use super::fetch::circuit::ailing;
+use super::fetch::exchange::Exchanged;
 use super::targets::Target;
 use crate::domain::connection::{Hold, Recent};
 use crate::domain::ids::TargetName;
@@ -339,6 +340,19 @@ pub fn log_outcome(conn: &Conn, target: &Target, verdict: &Verdict, status: Opti
         tracing::debug!(%connection, %target, outcome = verdict.outcome.word(), "answered");
     } else {
         tracing::warn!(%connection, %target, outcome = verdict.outcome.word(), rule = verdict.rule, said, "{words}");
+    }
+}
+
+/// The same of an answer to a client of the gateway. That there is nothing where it looked is its own matter, and no warning.
+pub fn log_passed(conn: &Conn, exchanged: &Exchanged, verdict: &Verdict, status: Option<u16>, detail: &str) {
+    let (connection, endpoint, caller) = (&conn.spec.key, &exchanged.asked, exchanged.caller);
+    let outcome = verdict.outcome;
+    let is_answer = status.is_some() && matches!(outcome, Outcome::NotReady | Outcome::Unexpected | Outcome::Gone);
+    if outcome.is_good() || outcome == Outcome::Redirected || is_answer {
+        tracing::debug!(%connection, %endpoint, %caller, outcome = outcome.word(), rule = verdict.rule, "passed on");
+    } else {
+        let (said, words) = (verdict.said.as_deref().unwrap_or(""), reason(outcome, status, detail));
+        tracing::warn!(%connection, %endpoint, %caller, outcome = outcome.word(), rule = verdict.rule, said, "{words}");
     }
 }
 

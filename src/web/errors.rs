@@ -34,6 +34,10 @@ pub enum Kind {
     /// The provider's quota, a hold or the minimum age says not yet.
     NotYet,
     Unavailable,
+    /// The provider gave no usable answer, and the shelf has none.
+    Provider,
+    /// The client wants the provider not to be asked (RFC 9111 section 5.2.1.7).
+    OnlyCached,
     Internal,
 }
 
@@ -59,6 +63,8 @@ impl Kind {
             Kind::TooFast => (429, "too-fast", "Too many requests to this appliance"),
             Kind::NotYet => (429, "quota-exceeded", "Not yet"),
             Kind::Unavailable => (503, "unavailable", "The appliance cannot do this now"),
+            Kind::Provider => (503, "provider", "The provider gives no answer"),
+            Kind::OnlyCached => (504, "only-if-cached", "Nothing on the shelf"),
             Kind::Internal => (500, "internal", "Something went wrong in the appliance"),
         }
     }
@@ -101,11 +107,21 @@ pub struct Problem {
     pub state: Option<Word>,
     /// Whether the 401 may ask a browser for the token (RFC 7617). On loopback a form has its own field for it.
     pub ask: bool,
+    /// The methods that would be allowed, where the framework does not say them.
+    pub allow: Option<String>,
 }
 
 impl Problem {
     pub fn new(kind: Kind, detail: impl Into<String>) -> Problem {
-        Problem { kind, detail: detail.into(), not_before: None, retry_after_s: None, state: None, ask: false }
+        Problem {
+            kind,
+            detail: detail.into(),
+            not_before: None,
+            retry_after_s: None,
+            state: None,
+            ask: false,
+            allow: None,
+        }
     }
     pub fn not_found(what: impl Into<String>) -> Problem {
         Problem::new(Kind::NotFound, what)
@@ -149,7 +165,22 @@ impl Problem {
                 headers.append(header::WWW_AUTHENTICATE, basic);
             }
         }
+        if let Some(allow) = self.allow.as_deref().and_then(|methods| HeaderValue::from_str(methods).ok()) {
+            headers.insert(header::ALLOW, allow);
+        }
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+
+    /// As problem+json, whoever asks.
+    pub fn plain(&self, request_id: &str) -> Response {
+        let json = self.json(request_id).to_string();
+        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        let mut response = (self.kind.status(), kind, json).into_response();
+        self.extra_headers(response.headers_mut());
+        if let Ok(value) = HeaderValue::from_str(request_id) {
+            response.headers_mut().insert(HeaderName::from_static("x-request-id"), value);
+        }
+        response
     }
 }
 

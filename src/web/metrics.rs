@@ -61,6 +61,8 @@ fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
     process(web, &mut registry);
     upstream(web, viewer, &mut registry);
 
+    gateways(web, viewer, &mut registry);
+
     let connections: Vec<ConnectionView> = web
         .shelf()
         .connections()?
@@ -124,6 +126,23 @@ fn upstream(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
                 ("connection", key.connection.0),
                 ("caller", caller.word().to_owned()),
                 ("outcome", outcome.word().to_owned()),
+            ];
+            requests.get_or_create(&labels).inc_by(count);
+        }
+    }
+}
+
+/// Each way, also where nobody came by it: a share needs the zero.
+fn gateways(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
+    let requests = Counters::default();
+    let help = "Requests to gateways, by how they were answered; they are not among http_requests";
+    registry.register("gateway_requests", help, requests.clone());
+    for (key, how, count) in web.shelf().gateway_counts() {
+        if viewer.may_read(&key.organization) {
+            let labels = vec![
+                ("organization", key.organization.0),
+                ("connection", key.connection.0),
+                ("cache", how.word().to_owned()),
             ];
             requests.get_or_create(&labels).inc_by(count);
         }

@@ -7,6 +7,7 @@ mod api;
 mod assets;
 mod errors;
 mod events;
+pub mod gateway;
 mod headers;
 mod health;
 mod metrics;

@@ -1,15 +1,15 @@
 //! The sockets of the readers: how many may be open, and how long one may be silent. A request that is under way has its time from
 //! the router; what comes before it and between two of them is bounded here. Knows HTTP/1 and no page.
 
-use super::{WebState, router};
+use super::{WebState, gateway, router};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -80,6 +80,7 @@ pub async fn serve_unix(listener: tokio::net::UnixListener, state: WebState, bou
 
 struct Serving {
     router: Router,
+    web: WebState,
     stop: CancellationToken,
     places: Arc<Semaphore>,
     silence: Duration,
@@ -90,7 +91,8 @@ impl Serving {
     fn new(state: WebState, bounds: Bounds) -> Serving {
         Serving {
             stop: state.shared.stop.clone(),
-            router: router(state),
+            router: router(state.clone()),
+            web: state,
             places: Arc::new(Semaphore::new(bounds.sockets)),
             silence: bounds.silence,
             open: TaskTracker::new(),
@@ -118,8 +120,8 @@ impl Serving {
     {
         match self.places.clone().try_acquire_owned() {
             Ok(place) => {
-                let (router, stop) = (self.router.clone(), self.stop.clone());
-                self.open.spawn(speak(socket, peer, router, stop, self.silence, place));
+                let (both, stop) = ((self.router.clone(), self.web.clone()), self.stop.clone());
+                self.open.spawn(speak(socket, peer, both, stop, self.silence, place));
             }
             Err(_) => turn_away(socket),
         }
@@ -135,25 +137,32 @@ impl Serving {
 async fn speak<S>(
     socket: S,
     peer: Option<SocketAddr>,
-    router: Router,
+    (router, web): (Router, WebState),
     stop: CancellationToken,
     silence: Duration,
     _place: OwnedSemaphorePermit,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = router.map_request(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
-        if let Some(peer) = peer {
-            request.extensions_mut().insert(ConnectInfo(peer));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (router, web) = (router.clone(), web.clone());
+        async move {
+            let mut request = request.map(Body::new);
+            // Before any router reads the path, and past the layers of pages: an answer from the shelf takes microseconds.
+            if gateway::is_for(request.uri().path()) {
+                return Ok(gateway::answer(&web, request, peer.map(|peer| peer.ip())).await);
+            }
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(ConnectInfo(peer));
+            }
+            router.oneshot(request).await
         }
-        request
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(silence)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+        .serve_connection(TokioIo::new(socket), service);
     let mut connection = pin!(connection);
     // Whatever a client did to its own socket is nobody else's trouble.
     tokio::select! {

@@ -11,6 +11,8 @@ use crate::domain::target::Phase;
 use crate::domain::time::Now;
 use crate::engine::appliance::{Appliance, Health, TokenInfo};
 use crate::engine::controls::Controls;
+use crate::engine::gateway::Entrance;
+use crate::engine::gateway::given::How;
 use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
 use crate::engine::view::*;
@@ -81,6 +83,9 @@ pub trait Shelf: Send + Sync + 'static {
     fn patterns(&self, key: &ConnectionKey) -> Vec<String>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
     fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String>;
+    /// The gateway of a connection, before which unmodified clients stand.
+    fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance>;
+    fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)>;
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
     fn revoke_token(&self, id: u64) -> Slow<'_, ()>;
     fn check_token(&self, text: &str) -> Option<TokenInfo>;
@@ -216,6 +221,12 @@ impl Shelf for Appliance {
     }
     fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String> {
         Box::pin(Appliance::create_token(self, name, role, organization))
+    }
+    fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance> {
+        Appliance::entrance(self, organization, connection)
+    }
+    fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)> {
+        Appliance::gateway_counts(self)
     }
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
         Appliance::tokens(self)

@@ -12,6 +12,7 @@ mod events;
 mod failures;
 mod file;
 mod findings;
+mod gateway;
 mod health;
 mod history;
 mod honesty;

@@ -110,6 +110,7 @@ impl World {
         let clock = FakeClock::start(&self.machine, opening.mark.clone(), opening.high_water, 1000);
         let clock = Arc::new(clock);
         let parts = Parts {
+            shelf: Default::default(),
             store,
             opening,
             clock: clock.clone(),

@@ -134,6 +134,7 @@ impl<'s> World<'s> {
         let alive = Arc::new(AtomicBool::new(true));
         let door: FakeDoor = self.provider.door(clock.clone(), alive.clone(), self.vault(&store)?);
         let parts = Parts {
+            shelf: Default::default(),
             store,
             opening,
             clock,

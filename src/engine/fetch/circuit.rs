@@ -1,7 +1,7 @@
 //! What an answer does to the connection's own state: failures in a row, the share of refusals, and the breaker that both open. How
 //! long nobody asks follows what was refused: seconds for a moment, hours for a day (F9).
 
-use super::exchange::Exchanged;
+use super::exchange::{Exchanged, Whose};
 use crate::domain::connection::{Breaker, ConnectionState, HoldChange, HoldReason, Recent};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::outcome::{Outcome, Verdict};
@@ -21,6 +21,10 @@ pub struct Heard<'a> {
 pub fn after(conn: &Conn, state: &ConnectionState, heard: &Heard<'_>, now: &Now) -> ConnectionState {
     let outcome = heard.verdict.outcome;
     let mut next = state.clone();
+    // What a client asked that is not there, or not for it: the provider answered, and nothing follows for anybody else.
+    if heard.exchanged.whose == Whose::Clients && matches!(outcome, Outcome::Unexpected | Outcome::Gone) {
+        return next;
+    }
     next.last_outcome = Some((now.stamp(), outcome));
     match outcome {
         Outcome::Data | Outcome::NotModified | Outcome::NotReady => {

@@ -29,6 +29,15 @@ pub struct Asking {
     pub cost: u32,
 }
 
+/// Whose question it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whose {
+    #[default]
+    Ours,
+    /// Of a program behind the gateway, which may ask anything: that there is no such thing says nothing of the provider's health.
+    Clients,
+}
+
 /// A reply with the charge that paid for it, not yet resolved.
 pub struct Exchanged {
     pub reply: Reply,
@@ -49,6 +58,7 @@ pub struct Exchanged {
     pub brought: Brought,
     /// The request that the reply answers, after redirects.
     pub location: String,
+    pub whose: Whose,
 }
 
 impl Exchanged {
@@ -74,6 +84,7 @@ impl Exchanged {
             claims: Said::default(),
             brought: Brought::Something,
             location,
+            whose: Whose::Ours,
         }
     }
 }
@@ -207,7 +218,13 @@ fn refused(exchanged: Exchanged, why: &str) -> Exchanged {
 }
 
 /// The request was counted by the provider; its charge is posted before the next is asked for.
-async fn settle(core: &Core, conn: &Conn, hop: &Exchanged, outcome: Outcome, rule: String) -> Result<(), Stopped> {
+pub(super) async fn settle(
+    core: &Core,
+    conn: &Conn,
+    hop: &Exchanged,
+    outcome: Outcome,
+    rule: String,
+) -> Result<(), Stopped> {
     let status = hop.reply.result.as_ref().ok().map(|a| a.status);
     core.count(&conn.spec.key, hop.caller, outcome);
     let resolution = Resolution {

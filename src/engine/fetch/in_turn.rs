@@ -19,9 +19,9 @@ pub async fn fetch_all(
     caller: Caller,
     wished_at: Stamp,
 ) -> Result<Done, Stopped> {
-    let mut done = in_turn(core, conn, target, caller, Wish::NewerThan(wished_at)).await?;
+    let mut done = fetch_in_turn(core, conn, target, caller, Wish::NewerThan(wished_at)).await?;
     while let Some(reading) = done.goes_on {
-        match in_turn(core, conn, target, caller, Wish::PageOf(reading)).await {
+        match fetch_in_turn(core, conn, target, caller, Wish::PageOf(reading)).await {
             Ok(next) => done = Done { asked: true, ..next },
             // What was seen is on the shelf, and said to be a part.
             Err(stopped) if stopped.refusal().is_some() || matches!(stopped, Stopped::Paused) => {
@@ -34,7 +34,13 @@ pub async fn fetch_all(
 }
 
 /// One request for somebody who waits for its answer: behind those who come first, and again where what refused it is over in a moment.
-async fn in_turn(core: &Core, conn: &Conn, target: &Target, caller: Caller, wish: Wish) -> Result<Done, Stopped> {
+pub async fn fetch_in_turn(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    caller: Caller,
+    wish: Wish,
+) -> Result<Done, Stopped> {
     let question = asked_for(conn, target);
     let place = core.turns(conn.credential).zip(question.endpoint.clone());
     let Some((line, endpoint)) = place else {
@@ -42,7 +48,7 @@ async fn in_turn(core: &Core, conn: &Conn, target: &Target, caller: Caller, wish
     };
     let turn = line.enter(conn.ask(caller, endpoint, question.cost()));
     let mut ear = line.ear();
-    let is_first = matches!(wish, Wish::NewerThan(_));
+    let is_first = !matches!(wish, Wish::PageOf(_));
     let ends = core.clock.now().steady + if is_first { MOMENT } else { patience(conn, caller) };
     loop {
         ear.listen();

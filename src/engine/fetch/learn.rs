@@ -16,6 +16,7 @@ use crate::domain::spec::Conditional;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
+use crate::engine::gateway::readings;
 use crate::engine::phases::Completing;
 use crate::engine::targets::Target;
 use crate::engine::{findings, words};
@@ -99,7 +100,7 @@ pub fn consequences(
 
 /// A 304 is given back only where the provider's documents say that it is not counted (law 1): nothing else about an answer
 /// proves that.
-fn costs_nothing(conn: &Conn, after: &Consequences) -> bool {
+pub(super) fn costs_nothing(conn: &Conn, after: &Consequences) -> bool {
     conn.spec.conditional == Conditional::Free
         && after.status == Some(304)
         && after.verdict.outcome == Outcome::NotModified
@@ -158,6 +159,7 @@ pub async fn settle(
     let Judged { reply, verdict, content, conditional } = judged;
     let is_new_age = matches!(content, Content::Confirmed | Content::Replaced(_));
     let is_changed = matches!(&content, Content::Replaced(result) if result.changed);
+    let filling = readings::filling(conn, target, exchanged, &reply, &content);
     let completing = match &content {
         Content::Confirmed => Completing::by(core, conn, target, None, reply.arrived_at).await?,
         Content::Replaced(result) => Completing::by(core, conn, target, Some(result), reply.arrived_at).await?,
@@ -190,6 +192,7 @@ pub async fn settle(
     let events = core.commit(commit).await?;
     *state = after.state;
     drop(state);
+    filling.into_iter().for_each(|filling| filling.put(core, conn));
     if let Some(completing) = completing {
         completing.is_durable(core, conn, target);
     }

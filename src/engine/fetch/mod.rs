@@ -11,6 +11,7 @@ mod in_turn;
 pub mod learn;
 pub mod lessons;
 pub mod part;
+pub mod pass;
 pub mod scan;
 pub mod scanning;
 pub mod token;
@@ -33,7 +34,7 @@ use crate::rules::{breaker, schedule};
 use crate::store::{Commit, StoreError, Write};
 use crate::upstream::Request;
 use exchange::{Asking, exchange};
-pub use in_turn::fetch_all;
+pub use in_turn::{fetch_all, fetch_in_turn};
 use std::collections::BTreeMap;
 
 /// The poller waits in line for its next page at least this long before the part that it has is shown.
@@ -108,6 +109,8 @@ pub struct Done {
 pub enum Wish {
     /// An answer that arrived after this moment.
     NewerThan(Stamp),
+    /// The same, with its content: a confirmation of what is there is not enough.
+    Whole(Stamp),
     /// The next page of this reading. Where somebody else has ended it meanwhile, there is none.
     PageOf(u64),
 }
@@ -149,7 +152,7 @@ pub async fn fetch(
     let mut flight = target.flight.lock().await;
     let before = core.store.target(&target.key)?.unwrap_or_default();
     let fulfilled = match wish {
-        Wish::NewerThan(moment) => before.as_of.is_some_and(|as_of| as_of.steady > moment.steady),
+        Wish::NewerThan(moment) | Wish::Whole(moment) => before.as_of.is_some_and(|as_of| as_of.steady > moment.steady),
         Wish::PageOf(reading) => !flight.is_at(reading),
     };
     if fulfilled {
@@ -162,7 +165,9 @@ pub async fn fetch(
     let place = question.0.location.clone();
     let mut paged =
         target.pager.as_ref().map(|p| (p, flight.take(p, (question.ask(), target.revision), wish, &core.clock.now())));
-    let (request, conditional) = question.request(conn, target, &before, paged.as_ref());
+    // Without validators nothing can be confirmed.
+    let valid = if matches!(wish, Wish::Whole(_)) { TargetState::default() } else { before.clone() };
+    let (request, conditional) = question.request(conn, target, &valid, paged.as_ref());
     let asked = (&before, endpoint(target, &place, &request.location), request);
     let exchanged = match ask(core, conn, target, by, asked, round.as_deref_mut()).await {
         Ok(exchanged) => exchanged,

@@ -42,7 +42,7 @@ pub async fn fetch(
     work.read(core, scan)?;
     let before = core.store.target(scan.key())?.unwrap_or_default();
     let fulfilled = match wish {
-        Wish::NewerThan(moment) => before.as_of.is_some_and(|as_of| as_of.steady > moment.steady),
+        Wish::NewerThan(moment) | Wish::Whole(moment) => before.as_of.is_some_and(|as_of| as_of.steady > moment.steady),
         Wish::PageOf(reading) => !work.is_at(reading),
     };
     if work.is_whole() {

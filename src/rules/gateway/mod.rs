@@ -15,6 +15,7 @@ mod keeping;
 mod key;
 mod location;
 mod narrow;
+mod passed;
 mod pattern;
 mod ready;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use keeping::{Answered, Asked, NotKept, Times, largest, may_keep, shelve};
 pub use key::{EntryId, digest, fits, key, select, variant};
 pub use location::{Location, Unsafe};
 pub use narrow::Narrower;
+pub use passed::{Seen, as_passed};
 pub use pattern::Pattern;
 pub use ready::{Happened, waits};
 pub use validation::{ByHead, by_head, confirmed, etag, is_conditional, is_unmodified, last_modified, validators};

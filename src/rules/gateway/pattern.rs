@@ -26,7 +26,7 @@ impl Pattern {
 
     /// What the requests of a path template look like (`/zones/{item}/run`), with whatever stands behind: some servers take that for
     /// arguments.
-    pub(super) fn of_template(template: &str) -> Pattern {
+    pub fn of_template(template: &str) -> Pattern {
         let path = template.split(['?', '#']).next().unwrap_or_default();
         let mut literal = String::with_capacity(path.len());
         let mut rest = path;

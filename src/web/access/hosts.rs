@@ -3,7 +3,7 @@
 
 use crate::web::errors::Problem;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
@@ -65,13 +65,21 @@ pub fn host_of(headers: &HeaderMap) -> Option<&str> {
 /// A request that names two hosts is refused before anybody chooses one of them: a proxy in front may have chosen the other
 /// (RFC 9112 section 3.2).
 pub async fn one_host(request: Request, next: Next) -> Response {
-    let asked: Vec<_> = request.headers().get_all(header::HOST).iter().map(HeaderValue::as_bytes).collect();
-    let authority = request.uri().authority().map(|a| a.as_str().as_bytes());
-    let differs = |host: &[u8]| authority.is_some_and(|own| !own.eq_ignore_ascii_case(host));
-    if asked.len() > 1 || asked.first().is_some_and(|host| differs(host)) {
-        return Problem::bad_request("The request names more than one host.").into_response();
+    match names_one(request.uri(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
     }
-    next.run(request).await
+}
+
+/// The same, for who needs no layer.
+pub fn names_one(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let mut asked = headers.get_all(header::HOST).iter().map(HeaderValue::as_bytes);
+    let authority = uri.authority().map(|a| a.as_str().as_bytes());
+    let differs = |host: &[u8]| authority.is_some_and(|own| !own.eq_ignore_ascii_case(host));
+    if asked.next().is_some_and(differs) || asked.next().is_some() {
+        return Err(Problem::bad_request("The request names more than one host."));
+    }
+    Ok(())
 }
 
 /// Whether the request may have been caused by a page of another site. Browsers send `Origin` with every change; a program that

@@ -205,7 +205,7 @@ pub fn presented(headers: &HeaderMap) -> Option<String> {
 }
 
 /// RFC 4648 section 4, padding optional. `None` for anything else.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut held) = (0u32, 0u32);
     for byte in text.trim_end_matches('=').bytes() {

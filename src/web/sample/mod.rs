@@ -16,6 +16,8 @@ use crate::domain::target::Phase;
 use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
 use crate::engine::appliance::{Health, TokenInfo};
 use crate::engine::controls::Controls;
+use crate::engine::gateway::Entrance;
+use crate::engine::gateway::given::How;
 use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
 use crate::engine::view::*;
@@ -376,6 +378,12 @@ impl Shelf for Sample {
     }
     fn create_token<'a>(&'a self, name: &'a str, role: &'a str, _: &'a Organization) -> Slow<'a, String> {
         Box::pin(async move { Ok(format!("{name}-{role}")) })
+    }
+    fn entrance(&self, _: &Organization, _: &str) -> Option<Entrance> {
+        None
+    }
+    fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)> {
+        Vec::new()
     }
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
         Ok(self.tokens.iter().map(|(_, info)| info.clone()).collect())

@@ -4,6 +4,7 @@ use super::wire::{header_lines, pairs, read_whole};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Barrier;
@@ -51,12 +52,28 @@ impl Drop for Script {
 impl Script {
     /// An empty answer is a socket that is closed without one.
     pub async fn answering(answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> Script {
-        Script::answering_together(1, answer).await
+        Script::answering_so(1, Duration::ZERO, answer).await
     }
 
     /// Those that come after the first so many are answered once there are as many of them.
     pub async fn answering_together(
         so_many: usize,
+        answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Script {
+        Script::answering_so(so_many, Duration::ZERO, answer).await
+    }
+
+    /// Each so much later.
+    pub async fn answering_after(
+        delay: Duration,
+        answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Script {
+        Script::answering_so(1, delay, answer).await
+    }
+
+    async fn answering_so(
+        so_many: usize,
+        delay: Duration,
         answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
     ) -> Script {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -65,7 +82,7 @@ impl Script {
         let (seen, all) = (asked.clone(), (so_many, Arc::new(Barrier::new(so_many))));
         let door = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, seen.clone(), all.clone(), answer.clone()));
+                tokio::spawn(serve(socket, seen.clone(), all.clone(), answer.clone(), delay));
             }
         });
         Script { address, asked, door }
@@ -87,6 +104,7 @@ async fn serve(
     seen: Arc<Mutex<Vec<Asked>>>,
     (so_many, all): (usize, Arc<Barrier>),
     answer: Arc<Answering>,
+    delay: Duration,
 ) {
     let Some((head, body)) = read_whole(&mut socket).await else { return };
     let mut words = head.lines().next().unwrap_or_default().split(' ');
@@ -101,6 +119,7 @@ async fn serve(
     if number >= so_many {
         all.wait().await;
     }
+    tokio::time::sleep(delay).await;
     let _ = socket.write_all(&bytes).await;
     let _ = socket.shutdown().await;
 }

@@ -103,6 +103,7 @@ impl Days {
         let alive = Arc::new(AtomicBool::new(true));
         let door: OfficeDoor = self.office.door(clock.clone(), alive.clone());
         let parts = Parts {
+            shelf: Default::default(),
             store,
             opening,
             clock,

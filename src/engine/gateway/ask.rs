@@ -1,0 +1,245 @@
+//! What a flight does: asks as the target whose question it is, else passes the first client's request on; and puts what came onto the
+//! shelf. Knows no client that waits.
+
+use super::flight::Landing;
+use super::given::{Halt, PassedOn};
+use super::place::{Address, Entry};
+use super::{readings, room};
+use crate::domain::gateway::{Freshness, Reading, Shelved};
+use crate::domain::ids::{Caller, Endpoint};
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::spec::{CommandSpec, Conditional};
+use crate::domain::time::Span;
+use crate::engine::core::{Conn, Core};
+use crate::engine::fetch::exchange::Asking;
+use crate::engine::fetch::pass::{Heard, Passage, pass};
+use crate::rules::gateway::{
+    Answered, Asked, ByHead, NotKept, Pattern, Policy, Seen, Times, Wishes, as_passed, by_head, confirmed, fits,
+    is_conditional, key, may_keep, shelve, validators,
+};
+use crate::upstream::pass::{Passing, Relayed};
+use bytes::Bytes;
+use hyper::Method;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, RANGE};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// How long a client's request waits in line: what is over in a moment is worth it (as for a refresh by hand).
+const PATIENCE: Span = Span::from_secs(2);
+
+/// The request of who asked first.
+#[derive(Clone)]
+pub struct Question {
+    pub address: Arc<Address>,
+    pub reading: Reading,
+    /// The client's, without its credential.
+    pub headers: HeaderMap,
+    /// The same as they go out, as text.
+    pub sent: Vec<(String, String)>,
+    pub wishes: Wishes,
+    pub authorized: bool,
+    /// As the client wants it, part or condition and all: nobody shares it, and it is not kept.
+    pub alone: bool,
+    /// What is kept, and may still stand.
+    pub known: Option<Arc<Entry>>,
+}
+
+/// What a client's headers say, as they go out: lower-case names. Codings are undone before anything is kept, so that no answer differs by
+/// them.
+pub fn as_text(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        (name != hyper::header::ACCEPT_ENCODING).then(|| (name.as_str().to_owned(), value))
+    };
+    headers.iter().filter_map(text).collect()
+}
+
+/// Asks the provider.
+pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &CancellationToken) -> Landing {
+    if let Some(target) = readings::target_of(core, conn, question) {
+        // Redirected, or varied by what the client sent: then its own request finds out.
+        if let Some(landing) = readings::ask(core, conn, &target, question).await {
+            return landing;
+        }
+    }
+    let policy = conn.desk.gate.policy(&question.address.location);
+    let known = question.known.clone().filter(|_| conn.spec.conditional != Conditional::Off && !question.alone);
+    let asked_with = known.as_ref().map(|entry| validators(entry.head())).unwrap_or_default();
+    let conditional = !asked_with.is_empty();
+    let asking = Asking {
+        caller: Caller::Gateway,
+        target: None,
+        endpoint: endpoint(conn, &question.address),
+        cost: policy.cost,
+    };
+    let passage = Passage {
+        asking: &asking,
+        passing: Passing {
+            connection: conn.spec.key.clone(),
+            method: if question.reading == Reading::Head { Method::HEAD } else { Method::GET },
+            location: question.address.sent.clone(),
+            headers: outgoing(question, &asked_with),
+            body: Bytes::new(),
+            most: room::largest(core),
+        },
+        conditional,
+        patience: PATIENCE,
+        unwanted,
+        judge: &|relayed, verdict| judged(question, &policy, relayed, verdict),
+    };
+    let mut kept = None;
+    let keep = |heard: &Heard| {
+        kept = keep(core, conn, question, &policy, heard);
+        Vec::new()
+    };
+    match pass(core, conn, passage, keep).await {
+        Err(_) if unwanted.is_cancelled() => Landing::GivenUp,
+        Err(stopped) => Landing::Halted(Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()))),
+        Ok(heard) => landed(core, conn, question, &policy, &asking.endpoint, heard, kept),
+    }
+}
+
+/// Where it is counted: with the targets and commands whose template it fits, which a provider may take for one; else by itself.
+pub fn endpoint(conn: &Conn, address: &Address) -> Endpoint {
+    let targets = conn.targets.now();
+    let templates = targets.iter().filter_map(|target| target.endpoint.clone());
+    let commands = conn.spec.commands.iter().map(CommandSpec::endpoint);
+    let fits = |template: &Endpoint| {
+        template.as_str().contains('{') && Pattern::of_template(template.as_str()).fits(&address.location)
+    };
+    templates.chain(commands).find(fits).unwrap_or_else(|| address.endpoint.clone())
+}
+
+/// A part or a condition is the client's own; without one the whole is asked for, by Larder's validators.
+fn outgoing(question: &Question, asked_with: &[(String, String)]) -> HeaderMap {
+    let mut headers = question.headers.clone();
+    if !question.alone {
+        headers.remove(RANGE);
+        let own: Vec<HeaderName> = headers.keys().filter(|name| is_conditional(name.as_str())).cloned().collect();
+        own.into_iter().for_each(|name| _ = headers.remove(name));
+    }
+    for (name, value) in asked_with {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+fn judged(question: &Question, policy: &Policy<'_>, relayed: &Relayed, verdict: Verdict) -> Verdict {
+    let seen = Seen {
+        status: relayed.status,
+        headers: &relayed.headers,
+        sent: &question.sent,
+        has_body: question.reading == Reading::Get,
+        is_whole: relayed.rest.is_none(),
+    };
+    as_passed(verdict, &seen, policy)
+}
+
+/// What of an answer comes onto the shelf.
+fn keep(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, heard: &Heard) -> Option<Shelved> {
+    let relayed = heard.answer.as_ref().filter(|answer| answer.rest.is_none() && !answer.cut && !question.alone)?;
+    let times = Times { asked_at: heard.asked_at, as_of: heard.arrived_at };
+    if heard.verdict.outcome == Outcome::NotModified {
+        let known = question.known.as_ref()?;
+        let head = confirmed(known.head(), &relayed.headers, times)?;
+        return Some(Shelved { head, body: known.shelved.body.clone() });
+    }
+    if relayed.body.len() as u64 > room::largest(core) {
+        return None;
+    }
+    let answered = Answered { status: relayed.status, headers: &relayed.headers, outcome: heard.verdict.outcome };
+    let asked = Asked {
+        reading: question.reading,
+        sent: &question.sent,
+        wishes: &question.wishes,
+        authorized: question.authorized,
+    };
+    let (kept, variant) = may_keep(&asked, &answered, policy).ok()?;
+    let key = key(&conn.spec.key, conn.credential, question.reading, &question.address.location);
+    let before = question.known.as_ref().map(|entry| entry.head());
+    let body: Arc<[u8]> = relayed.body.as_slice().into();
+    Some(shelve(key, (kept, variant), &answered, body, times, policy.cost, before))
+}
+
+fn landed(
+    core: &Core,
+    conn: &Conn,
+    question: &Question,
+    policy: &Policy<'_>,
+    endpoint: &Endpoint,
+    heard: Heard,
+    kept: Option<Shelved>,
+) -> Landing {
+    if question.reading == Reading::Head && heard.verdict.outcome.is_good() {
+        looked_at(core, question, &heard);
+    }
+    if let Some(shelved) = kept {
+        let entry = room::put(core, conn, &question.address.place, shelved);
+        return Landing::Shelved { entry, status: heard.status };
+    }
+    let word = not_kept(question, policy, &heard);
+    let outcome = heard.verdict.outcome;
+    let is_passed = match outcome {
+        Outcome::Data | Outcome::NotReady | Outcome::Gone | Outcome::Redirected | Outcome::Unexpected => true,
+        // To the client's own condition; to one of ours it confirms nothing that is there.
+        Outcome::NotModified => question.alone,
+        _ => false,
+    };
+    // A success that cannot be believed: the last good answer is better where there is one (law 4).
+    let is_doubted = outcome == Outcome::Unexpected && heard.status.is_some_and(|status| status < 300);
+    let halt = (!is_passed || is_doubted).then(|| Arc::new(Halt::heard(core, conn, endpoint, &heard)));
+    match (heard.answer, halt) {
+        (Some(answer), doubted) if is_passed => {
+            let Relayed { status, headers, body, rest, .. } = answer;
+            let passed = PassedOn { status, headers, body: Bytes::from(body) };
+            match rest {
+                Some(rest) => Landing::Long(Some((passed, rest)).into()),
+                None => {
+                    let shared = policy.freshness == Freshness::Memo && !question.wishes.no_store;
+                    Landing::Passed { answer: Arc::new(passed), shared, doubted, word }
+                }
+            }
+        }
+        (_, Some(halt)) => Landing::Halted(halt),
+        (_, None) => Landing::Halted(Arc::new(Halt::stopping())),
+    }
+}
+
+fn not_kept(question: &Question, policy: &Policy<'_>, heard: &Heard) -> &'static str {
+    let Some(relayed) = &heard.answer else { return heard.verdict.outcome.word() };
+    let asked = Asked {
+        reading: question.reading,
+        sent: &question.sent,
+        wishes: &question.wishes,
+        authorized: question.authorized,
+    };
+    let answered = Answered { status: relayed.status, headers: &relayed.headers, outcome: heard.verdict.outcome };
+    match may_keep(&asked, &answered, policy) {
+        Err(NotKept::NotGood) => heard.verdict.outcome.word(),
+        Err(why) => why.word(),
+        Ok(_) if relayed.rest.is_some() => NotKept::TooLarge.word(),
+        Ok(_) => "not_kept",
+    }
+}
+
+/// What a HEAD says of the GET that is kept (RFC 9111 section 4.3.5).
+fn looked_at(core: &Core, question: &Question, heard: &Heard) {
+    let Some(relayed) = &heard.answer else { return };
+    let times = Times { asked_at: heard.asked_at, as_of: heard.arrived_at };
+    let place = &question.address.place;
+    let kept = place.with(|entries| {
+        let mut gets = entries.iter().filter(|e| e.head().key.reading == Reading::Get);
+        gets.find(|e| fits(&e.head().variant, &question.sent)).cloned()
+    });
+    let Some(kept) = kept else { return };
+    match by_head(kept.head(), &relayed.headers, times) {
+        ByHead::Confirmed(head) => {
+            let shelved = Shelved { head: *head, body: kept.shelved.body.clone() };
+            place.put(Arc::new(Entry::new(shelved, core.clock.now().steady)));
+        }
+        // It is over: the next reader asks.
+        ByHead::Outdated => _ = room::drop_from(core, place, |entry| entry.id == kept.id),
+    }
+}

@@ -1,0 +1,115 @@
+//! What a connection's gateway has in memory: its addresses with their answers, the flights under way, what happened lately, and its
+//! counts. Asks nobody.
+
+use super::flight::{Flight, FlightKey};
+use super::given::How;
+use super::place::{Address, Entry, Place};
+use crate::domain::gateway::Until;
+use crate::domain::spec::{Carrier, ConnectionSpec};
+use crate::domain::time::Stamp;
+use crate::rules::gateway::{Gate, Happened, Location, Unsafe};
+use hyper::header::HeaderValue;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// Addresses that are remembered, whether or not anything is kept under them; beyond it those go under which nothing is.
+const MOST_PLACES: usize = 8192;
+
+type Limits = Option<(HeaderValue, HeaderValue)>;
+
+pub struct Desk {
+    pub gate: Gate,
+    /// By how clients write them.
+    addresses: RwLock<HashMap<Box<str>, Arc<Address>>>,
+    /// By what they are kept under.
+    places: RwLock<HashMap<String, Arc<Place>>>,
+    flights: Mutex<HashMap<FlightKey, Arc<Flight>>>,
+    happened: RwLock<Happened>,
+    counts: [AtomicU64; How::ALL.len()],
+    /// As of a second.
+    limits: RwLock<Option<(u64, Limits)>>,
+}
+
+impl Desk {
+    /// The error is a sentence.
+    pub fn new(spec: &ConnectionSpec) -> Result<Desk, String> {
+        let gate = Gate::compile(&spec.gateway, &spec.commands).map_err(|e| e.join("; "))?;
+        let (addresses, places, flights, happened, counts, limits) = Default::default();
+        Ok(Desk { gate, addresses, places, flights, happened, counts, limits })
+    }
+
+    /// `raw`: path and query as they stood in a request line.
+    pub fn address(&self, raw: &str, carrier: &Carrier) -> Result<Arc<Address>, Unsafe> {
+        if let Some(known) = self.addresses.read().unwrap_or_else(PoisonError::into_inner).get(raw) {
+            return Ok(known.clone());
+        }
+        let location = Location::read(raw)?;
+        let location = match carrier {
+            Carrier::Query { name } => location.without(name),
+            _ => location,
+        };
+        let (sent, endpoint, place) = (location.sent(), location.endpoint(), self.place(location.target()));
+        let address = Arc::new(Address { location, sent, endpoint, place });
+        let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
+        if addresses.len() >= MOST_PLACES {
+            addresses.clear();
+        }
+        addresses.insert(raw.into(), address.clone());
+        Ok(address)
+    }
+
+    /// Where answers to this target are kept.
+    pub fn place(&self, target: String) -> Arc<Place> {
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        if places.len() >= MOST_PLACES {
+            // Who has one in hand keeps it; what is put there then is found no more, and asked for again.
+            places.retain(|_, place| !place.is_empty() || Arc::strong_count(place) > 1);
+        }
+        places.entry(target).or_insert_with_key(|target| Arc::new(Place::new(target.clone()))).clone()
+    }
+
+    /// Every place under which something is kept.
+    pub fn kept(&self) -> Vec<Arc<Place>> {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        places.values().filter(|place| !place.is_empty()).cloned().collect()
+    }
+
+    pub fn flights(&self) -> MutexGuard<'_, HashMap<FlightKey, Arc<Flight>>> {
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something happened that a "not ready" may have waited for.
+    pub fn happens(&self, what: Until, at: Stamp) {
+        self.happened.write().unwrap_or_else(PoisonError::into_inner).note(what, at);
+    }
+
+    pub fn with_happened<T>(&self, look: impl FnOnce(&Happened) -> T) -> T {
+        look(&self.happened.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// All answers that `is_one` names, taken away.
+    pub fn forget(&self, is_one: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
+        self.kept().iter().flat_map(|place| place.remove(&is_one)).collect()
+    }
+
+    pub fn count(&self, how: How) {
+        self.counts[how as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn counts(&self) -> [(How, u64); How::ALL.len()] {
+        How::ALL.map(|how| (how, self.counts[how as usize].load(Ordering::Relaxed)))
+    }
+
+    /// Made once a second, however many ask.
+    pub fn limits(&self, second: u64, make: impl FnOnce() -> Limits) -> Limits {
+        if let Some((of, limits)) = &*self.limits.read().unwrap_or_else(PoisonError::into_inner)
+            && *of == second
+        {
+            return limits.clone();
+        }
+        let limits = make();
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = Some((second, limits.clone()));
+        limits
+    }
+}

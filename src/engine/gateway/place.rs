@@ -1,0 +1,104 @@
+//! The answers that are kept under one address, in memory. Knows nothing of connections or of the file.
+
+use crate::domain::gateway::{Head, Shelved};
+use crate::domain::ids::Endpoint;
+use crate::domain::time::Steady;
+use crate::rules::gateway::{EntryId, Location};
+use bytes::Bytes;
+use hyper::HeaderMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// An answer on the shelf.
+#[derive(Debug)]
+pub struct Entry {
+    pub shelved: Shelved,
+    pub body: Bytes,
+    pub id: EntryId,
+    /// Its standing headers as they are written, once somebody asked for them.
+    pub written: OnceLock<HeaderMap>,
+    /// Those of them that go with a 304.
+    pub written_304: OnceLock<HeaderMap>,
+    /// Steady ms of its last use.
+    used: AtomicU64,
+}
+
+impl Entry {
+    pub fn new(shelved: Shelved, now: Steady) -> Entry {
+        let id = EntryId::of(&shelved.head);
+        let body = Bytes::from_owner(shelved.body.clone());
+        Entry { shelved, body, id, written: OnceLock::new(), written_304: OnceLock::new(), used: AtomicU64::new(now.0) }
+    }
+
+    pub fn head(&self) -> &Head {
+        &self.shelved.head
+    }
+
+    pub fn is_used(&self, now: Steady) {
+        self.used.store(now.0, Ordering::Relaxed);
+    }
+
+    pub fn last_used(&self) -> Steady {
+        Steady(self.used.load(Ordering::Relaxed))
+    }
+}
+
+/// How a client writes an address below the connection's base URL.
+#[derive(Debug)]
+pub struct Address {
+    /// Without the parameter of the credential.
+    pub location: Location,
+    /// Path and query as they go out.
+    pub sent: String,
+    pub endpoint: Endpoint,
+    /// What it is kept under, however it is written.
+    pub place: Arc<Place>,
+}
+
+/// What is kept under one address.
+#[derive(Debug)]
+pub struct Place {
+    pub target: String,
+    answers: RwLock<Vec<Arc<Entry>>>,
+}
+
+impl Place {
+    pub fn new(target: String) -> Place {
+        Place { target, answers: RwLock::default() }
+    }
+
+    /// What `pick` makes of the answers that are here.
+    pub fn with<T>(&self, pick: impl FnOnce(&[Arc<Entry>]) -> T) -> T {
+        pick(&self.answers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the place of what was kept under the same headers, unless that is newer. Returns what it made of the bytes that are here.
+    pub fn put(&self, entry: Arc<Entry>) -> i64 {
+        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        let bytes = |entry: &Entry| i64::try_from(entry.head().bytes()).unwrap_or(i64::MAX);
+        let Some(same) = answers.iter_mut().find(|known| known.id == entry.id) else {
+            let more = bytes(&entry);
+            answers.push(entry);
+            return more;
+        };
+        let order = |entry: &Entry| (entry.head().as_of.era, entry.head().as_of.steady);
+        if order(same) > order(&entry) {
+            return 0;
+        }
+        let change = bytes(&entry) - bytes(same);
+        *same = entry;
+        change
+    }
+
+    /// Those that `is_one` names go. Returns them.
+    pub fn remove(&self, is_one: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
+        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        let (gone, kept) = answers.drain(..).partition(|entry| is_one(entry));
+        *answers = kept;
+        gone
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.with(<[_]>::is_empty)
+    }
+}

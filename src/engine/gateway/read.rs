@@ -1,0 +1,246 @@
+//! A reading through the gateway: from the shelf where that is fresh, else by the one flight that asks it, else what there is, with its age
+//! and why. Nobody who only reads waits for more than one request.
+
+use super::ask::{self, Question, as_text};
+use super::flight::{Flight, FlightKey, Landing, Passenger, Pilot};
+use super::given::{Given, Halt};
+use super::place::{Address, Entry};
+use super::{Entrance, room};
+use crate::domain::gateway::{Kept, Reading};
+use crate::domain::time::Now;
+use crate::rules::gateway::{
+    CacheStatus, Decision, Fallback, Forward, Life, Wishes, decide, fits, life, select, waits,
+};
+use hyper::header::{CACHE_CONTROL, HeaderMap, RANGE};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// So often somebody waits for another's request in vain (it varied, it was too long) before it asks by itself.
+const MOST_FLIGHTS: usize = 3;
+
+/// What a client reads.
+pub struct Wanted {
+    pub address: Arc<Address>,
+    pub reading: Reading,
+    /// Without any credential.
+    pub headers: HeaderMap,
+    /// It carried an `Authorization` of its own.
+    pub authorized: bool,
+}
+
+/// What the shelf says to it.
+struct Look {
+    entry: Option<Arc<Entry>>,
+    decision: Decision,
+}
+
+impl Entrance {
+    /// From the shelf, without waiting for anything; `None`: somebody has to be asked, or the file.
+    pub fn at_once(&self, wanted: &Wanted) -> Option<Given> {
+        let now = self.core.clock.now();
+        let is_simple = !wanted.headers.contains_key(CACHE_CONTROL);
+        let wishes = if is_simple { Wishes::default() } else { Wishes::of(&as_text(&wanted.headers)) };
+        let look = self.look(wanted, &wishes, None, &now);
+        hit(&look, &now)
+    }
+
+    /// From the shelf, else from the provider.
+    pub async fn read(&self, wanted: Wanted) -> Given {
+        let sent = as_text(&wanted.headers);
+        let wishes = Wishes::of(&sent);
+        let alone = wanted.headers.contains_key(RANGE)
+            || ["if-match", "if-unmodified-since", "if-range"].iter().any(|name| wanted.headers.contains_key(*name));
+        for flown in 0.. {
+            let now = self.core.clock.now();
+            let look = self.look(&wanted, &wishes, Some(&sent), &now);
+            if let Some(given) = hit(&look, &now).or_else(|| self.narrowed(&wanted, &wishes, &sent, &look, &now)) {
+                return given;
+            }
+            let (why, fallback) = match look.decision {
+                Decision::Ask { why, fallback } if !alone => (why, fallback),
+                Decision::Ask { fallback, .. } => (Forward::Bypass, fallback),
+                Decision::Hit(_) | Decision::Unanswerable => {
+                    return Given::Denied { halt: Arc::new(Halt::unanswerable()), how: CacheStatus::default() };
+                }
+            };
+            let question = Question {
+                address: wanted.address.clone(),
+                reading: wanted.reading,
+                headers: wanted.headers.clone(),
+                sent: sent.clone(),
+                wishes,
+                authorized: wanted.authorized,
+                alone,
+                known: look.entry.clone(),
+            };
+            let single = alone || wishes.no_store || flown >= MOST_FLIGHTS;
+            let (passenger, leads) = self.boards(question, single);
+            let landing = passenger.arrival().await;
+            let how = CacheStatus { collapsed: !leads, ..CacheStatus::forwarded(why) };
+            if let Some(given) = self.given(&landing, (&wanted, &sent), &look, fallback, (leads, how)) {
+                return given;
+            }
+            if flown > 2 * MOST_FLIGHTS {
+                break;
+            }
+        }
+        Given::Denied { halt: Arc::new(Halt::crowded()), how: CacheStatus::default() }
+    }
+
+    fn look(&self, wanted: &Wanted, wishes: &Wishes, sent: Option<&[(String, String)]>, now: &Now) -> Look {
+        let conn = &self.conn;
+        let policy = conn.desk.gate.policy(&wanted.address.location);
+        let (entry, elsewhere) = wanted.address.place.with(|entries| {
+            // Headers are only read where an answer varies by them.
+            let varies = sent.is_none() && entries.iter().any(|e| !e.head().variant.is_empty());
+            let read = if varies { as_text(&wanted.headers) } else { Vec::new() };
+            let sent = sent.unwrap_or(&read);
+            let own = entries.iter().filter(|e| self.is_served(e));
+            let in_force = |head: &_| conn.desk.with_happened(|seen| waits(head, policy.not_ready, seen, now).0 > 0);
+            let chosen = select(own.map(|e| e.head()), wanted.reading, sent, in_force);
+            let entry = chosen.and_then(|head| entries.iter().find(|e| std::ptr::eq(e.head(), head)).cloned());
+            (entry, !entries.is_empty())
+        });
+        let decision = decide(wishes, entry.as_ref().map(|e| e.head()), elsewhere, &policy, false, now);
+        Look { entry, decision }
+    }
+
+    /// What was read with another key is not served for this one (P1).
+    fn is_served(&self, entry: &Entry) -> bool {
+        entry.head().key.credential == self.conn.credential || self.conn.spec.gateway.same_account
+    }
+
+    /// A list out of a wider one that is fresh (P2).
+    fn narrowed(
+        &self,
+        wanted: &Wanted,
+        wishes: &Wishes,
+        sent: &[(String, String)],
+        look: &Look,
+        now: &Now,
+    ) -> Option<Given> {
+        let policy = self.conn.desk.gate.policy(&wanted.address.location);
+        let may = wanted.reading == Reading::Get
+            && matches!(look.decision, Decision::Ask { why, .. } if why != Forward::Request);
+        let (wider, value) = policy.narrow.filter(|_| may)?.wider(&wanted.address.location)?;
+        let place = self.conn.desk.place(wider.target());
+        let (target, endpoint) = (wider.sent(), wider.endpoint());
+        let address = Arc::new(Address { location: wider, sent: target, endpoint, place });
+        let wide =
+            Wanted { address, reading: Reading::Get, headers: wanted.headers.clone(), authorized: wanted.authorized };
+        let found = self.look(&wide, wishes, Some(sent), now);
+        let (Decision::Hit(_), Some(entry)) = (found.decision, found.entry) else { return None };
+        let body = policy.narrow?.narrow(entry.head(), &entry.body, &value)?;
+        let shelved = room::narrowed(&entry, &wanted.address.place.target, body);
+        let entry = room::put(&self.core, &self.conn, &wanted.address.place, shelved);
+        let life = life(entry.head(), policy.freshness, policy.fresh_for, now);
+        let how = CacheStatus { detail: Some("narrowed"), ..CacheStatus::hit(&life) };
+        Some(Given::Shelf { entry, life, how, stale: None })
+    }
+
+    /// A seat in the flight that asks this, or in a new one. True: it is the first, and asks as it does.
+    fn boards(&self, question: Question, single: bool) -> (Passenger, bool) {
+        static ALONE: AtomicU64 = AtomicU64::new(0);
+        let known = question.address.place.with(|entries| {
+            let mut names: Vec<String> =
+                entries.iter().flat_map(|e| e.head().variant.iter()).map(|(n, _)| n.clone()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        });
+        let value = |name: String| question.sent.iter().find(|(n, _)| *n == name).map(|(_, v)| (name, v.clone()));
+        let key = FlightKey {
+            target: question.address.place.target.clone(),
+            reading: question.reading,
+            varied: known.into_iter().filter_map(value).collect(),
+            alone: single.then(|| ALONE.fetch_add(1, Ordering::Relaxed)),
+        };
+        let mut flights = self.conn.desk.flights();
+        if let Some(passenger) = flights.get(&key).and_then(Flight::board) {
+            return (passenger, false);
+        }
+        let flight = Arc::new(Flight::default());
+        // It is new: nobody has given it up.
+        let passenger = flight.boards_first();
+        flights.insert(key.clone(), flight.clone());
+        drop(flights);
+        let (core, conn) = (self.core.clone(), self.conn.clone());
+        let mut pilot = Pilot { flight, landed: false };
+        self.core.spawn(async move {
+            core.begun.cancelled().await;
+            let landing = ask::ask(&core, &conn, &question, &pilot.flight.unwanted).await;
+            // Who comes from now on finds it on the shelf, or asks anew.
+            let mut flights = conn.desk.flights();
+            if flights.get(&key).is_some_and(|own| Arc::ptr_eq(own, &pilot.flight)) {
+                flights.remove(&key);
+            }
+            drop(flights);
+            pilot.landed = true;
+            pilot.flight.lands(landing);
+        });
+        (passenger, true)
+    }
+
+    /// What a landing is to somebody who waited for it; `None`: it is nothing for it.
+    fn given(
+        &self,
+        landing: &Arc<Landing>,
+        (wanted, sent): (&Wanted, &[(String, String)]),
+        look: &Look,
+        fallback: Fallback,
+        (leads, how): (bool, CacheStatus),
+    ) -> Option<Given> {
+        let now = self.core.clock.now();
+        match &**landing {
+            Landing::Shelved { entry, status } => {
+                if !leads && !fits(&entry.head().variant, sent) {
+                    return None;
+                }
+                let life = self.life(wanted, entry, &now);
+                entry.is_used(now.steady);
+                let other = status.filter(|status| *status != entry.head().status);
+                let how = CacheStatus { stored: true, forward_status: other, ttl_s: Some(life.ttl_s()), ..how };
+                Some(Given::Shelf { entry: entry.clone(), life, how, stale: None })
+            }
+            Landing::Passed { doubted: Some(halt), .. } if fallback == Fallback::Stale && look.entry.is_some() => {
+                self.stale(wanted, look, halt, how)
+            }
+            Landing::Passed { answer, shared, word, .. } if leads || *shared => {
+                let how = CacheStatus { forward_status: Some(answer.status), detail: Some(word), ..how };
+                Some(Given::Passed { answer: answer.clone(), how })
+            }
+            Landing::Passed { .. } | Landing::GivenUp => None,
+            Landing::Long(long) => Landing::take(long).map(|(answer, rest)| {
+                let how = CacheStatus { detail: Some("too_large"), collapsed: false, ..how };
+                Given::Long { answer, rest, how }
+            }),
+            Landing::Halted(halt) => match fallback {
+                Fallback::Stale if look.entry.is_some() => self.stale(wanted, look, halt, how),
+                _ => Some(Given::Denied { halt: halt.clone(), how: CacheStatus { detail: Some(halt.word), ..how } }),
+            },
+        }
+    }
+
+    /// The last good answer, with its age and why there is no other.
+    fn stale(&self, wanted: &Wanted, look: &Look, halt: &Arc<Halt>, how: CacheStatus) -> Option<Given> {
+        let now = self.core.clock.now();
+        let entry = look.entry.clone()?;
+        let life = self.life(wanted, &entry, &now);
+        entry.is_used(now.steady);
+        let how = CacheStatus { ttl_s: Some(life.ttl_s()), detail: Some(halt.word), ..how };
+        Some(Given::Shelf { entry, life, how, stale: Some(halt.sentence.clone()) })
+    }
+
+    fn life(&self, wanted: &Wanted, entry: &Entry, now: &Now) -> Life {
+        let policy = self.conn.desk.gate.policy(&wanted.address.location);
+        life(entry.head(), policy.freshness, policy.lasts(entry.head()), now)
+    }
+}
+
+fn hit(look: &Look, now: &Now) -> Option<Given> {
+    let (Decision::Hit(life), Some(entry)) = (look.decision, &look.entry) else { return None };
+    entry.is_used(now.steady);
+    let detail = (entry.head().kept == Kept::NotReady).then_some("not_ready");
+    let how = CacheStatus { detail, ..CacheStatus::hit(&life) };
+    Some(Given::Shelf { entry: entry.clone(), life, how, stale: None })
+}

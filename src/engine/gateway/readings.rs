@@ -1,0 +1,147 @@
+//! A target whose own question a client asks: its reading is the client's answer, and the client's request is its reading. So a poller and a
+//! gateway never ask the same twice. Knows which targets those are, and keeps their answers as they came.
+
+use super::ask::Question;
+use super::flight::Landing;
+use super::given::Halt;
+use super::place::{Entry, Place};
+use super::room;
+use crate::domain::gateway::{Kept, Reading, Shelved};
+use crate::domain::ids::Caller;
+use crate::domain::outcome::Outcome;
+use crate::domain::reply::{Answer, Reply};
+use crate::engine::core::{Conn, Core};
+use crate::engine::fetch::exchange::Exchanged;
+use crate::engine::fetch::learn::Content;
+use crate::engine::fetch::{Done, Wish, fetch_in_turn, first_request};
+use crate::engine::targets::Target;
+use crate::engine::words;
+use crate::rules::gateway::{Answered, Location, Times, confirmed, fits, key, shelve, variant};
+use std::sync::Arc;
+
+/// What the door sends with a target's request, as far as an answer may vary by it.
+fn sent_for_targets() -> Vec<(String, String)> {
+    let agent = concat!("larder/", env!("CARGO_PKG_VERSION"));
+    vec![("accept".to_owned(), "*/*".to_owned()), ("user-agent".to_owned(), agent.to_owned())]
+}
+
+/// Its answer is one to whoever asks for its address: one plain GET, and no list that comes page by page.
+fn is_plain(target: &Target) -> bool {
+    let send = &target.spec.send;
+    send.is_get() && send.headers.is_empty() && send.body.is_none() && target.pager.is_none()
+}
+
+/// The target that asks this too, where its answer would do for the client.
+pub fn target_of(core: &Core, conn: &Conn, question: &Question) -> Option<Arc<Target>> {
+    let told = |name: &str| question.sent.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
+    let takes_json = told("accept").is_none_or(|accept| accept.contains("*/*") || accept.contains("json"));
+    let asked = &question.address.place.target;
+    if question.alone || question.reading != Reading::Get || !takes_json || question.wishes.no_store {
+        return None;
+    }
+    let path = |target: &str| target.split('?').next().unwrap_or_default().to_owned();
+    let targets = conn.targets.now();
+    let may_be = |target: &&Arc<Target>| {
+        let endpoint = target.endpoint.as_ref().map(|e| e.as_str()).unwrap_or_default();
+        is_plain(target) && (endpoint.contains('{') || endpoint == path(asked))
+    };
+    let asks_it = |target: &&Arc<Target>| {
+        let request = first_request(core, conn, target).ok();
+        request.and_then(|r| Location::read(&r.location).ok()).is_some_and(|l| l.target() == *asked)
+    };
+    targets.iter().filter(may_be).find(asks_it).cloned()
+}
+
+/// Asks as the target. Its answer is on the shelf then; `None`: it came, and none that would do for this client is.
+pub async fn ask(core: &Core, conn: &Conn, target: &Target, question: &Question) -> Option<Landing> {
+    let wished = core.clock.now().stamp();
+    // Where nothing is kept, a confirmation of it would be of no use.
+    let wish = if question.known.is_some() { Wish::NewerThan(wished) } else { Wish::Whole(wished) };
+    let done = fetch_in_turn(core, conn, target, Caller::Gateway, wish).await;
+    let endpoint = &question.address.endpoint;
+    let halt = |halt| Some(Landing::Halted(Arc::new(halt)));
+    match done {
+        Err(stopped) => halt(Halt::stopped(conn, &stopped, &core.clock.now())),
+        Ok(Done { outcome, .. }) if outcome.is_good() => {
+            newest(&question.address.place, question).map(|entry| Landing::Shelved { entry, status: None })
+        }
+        Ok(Done { outcome, .. }) => {
+            let trouble = core.store.target(&target.key).ok().flatten().and_then(|state| state.trouble);
+            let why = trouble.as_ref().map_or_else(|| words::reason(outcome, None, ""), |t| t.reason.clone());
+            let said = trouble.as_ref().and_then(|t| t.said.as_deref());
+            halt(Halt::of(core, conn, endpoint, outcome, &why, said))
+        }
+    }
+}
+
+fn newest(place: &Place, question: &Question) -> Option<Arc<Entry>> {
+    let fitting = |e: &&Arc<Entry>| e.head().kept == Kept::Data && fits(&e.head().variant, &question.sent);
+    place.with(|entries| {
+        entries.iter().filter(fitting).max_by_key(|e| (e.head().as_of.era, e.head().as_of.steady)).cloned()
+    })
+}
+
+/// A target's answer, as it comes onto the shelf with the commit of its charge.
+pub struct Filling {
+    place: Arc<Place>,
+    shelved: Shelved,
+}
+
+/// What a target's answer puts onto the shelf; `None` where nobody could ask for it through the gateway, or it is no good answer.
+pub fn filling(
+    conn: &Conn,
+    target: &Target,
+    exchanged: &Exchanged,
+    reply: &Reply,
+    content: &Content,
+) -> Option<Filling> {
+    let answer = reply.result.as_ref().ok().filter(|_| conn.spec.gateway.enabled && is_plain(target))?;
+    let location = Location::read(&exchanged.location).ok()?;
+    let place = conn.desk.place(location.target());
+    let times = Times { asked_at: exchanged.reserved_at, as_of: reply.arrived_at };
+    let sent = sent_for_targets();
+    let known = place.with(|entries| {
+        let mut own = entries.iter().filter(|e| e.head().kept == Kept::Data && fits(&e.head().variant, &sent));
+        own.find(|e| e.head().key.credential == conn.credential).cloned()
+    });
+    let shelved = match content {
+        Content::Confirmed => {
+            let known = known?;
+            let head = confirmed(known.head(), &answer.headers, times)?;
+            Shelved { head, body: known.shelved.body.clone() }
+        }
+        Content::Replaced(_) if answer.status == 200 => {
+            let headers = in_utf8(answer);
+            let variant = variant(&headers, &sent)?;
+            let answered = Answered { status: 200, headers: &headers, outcome: Outcome::Data };
+            let key = key(&conn.spec.key, conn.credential, Reading::Get, &location);
+            let body: Arc<[u8]> = answer.body.as_slice().into();
+            let before = known.as_ref().map(|e| e.head());
+            shelve(key, (Kept::Data, variant), &answered, body, times, target.cost(), before)
+        }
+        _ => return None,
+    };
+    Some(Filling { place, shelved })
+}
+
+impl Filling {
+    pub fn put(self, core: &Core, conn: &Conn) {
+        if self.shelved.head.body_bytes <= room::largest(core) {
+            room::put(core, conn, &self.place, self.shelved);
+        }
+    }
+}
+
+/// The headers of an answer that the door took out of its coding and its charset.
+fn in_utf8(answer: &Answer) -> Vec<(String, String)> {
+    let coded = |name: &str| matches!(name, "content-encoding" | "content-length");
+    let plain = answer.headers.iter().filter(|(name, _)| !coded(name)).cloned();
+    let told = |(name, value): (String, String)| match name.as_str() {
+        "content-type" if value.to_ascii_lowercase().contains("charset=") => {
+            let kind = value.split(';').next().unwrap_or_default().trim().to_owned();
+            (name, format!("{kind}; charset=utf-8"))
+        }
+        _ => (name, value),
+    };
+    plain.map(told).collect()
+}

@@ -1,0 +1,152 @@
+//! A client's request that may change something: through the budget as a command, one by one, sent once. What it may have changed on the
+//! shelf is forgotten.
+
+use super::ask::endpoint;
+use super::given::{Given, Halt, PassedOn};
+use super::place::{Address, Entry};
+use super::{Entrance, room};
+use crate::domain::gateway::Until;
+use crate::domain::ids::Caller;
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::time::Span;
+use crate::engine::core::{Conn, Core};
+use crate::engine::fetch::Stopped;
+use crate::engine::fetch::exchange::Asking;
+use crate::engine::fetch::pass::{Heard, Passage, pass};
+use crate::rules::gateway::{CacheStatus, Forward, Location, Policy, Seen, as_passed};
+use crate::upstream::pass::{Passing, Relayed};
+use bytes::Bytes;
+use hyper::{HeaderMap, Method};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// A client waits for its write as a person would wait: then the budget's word is better.
+const PATIENCE: Span = Span::from_secs(5);
+/// Of an idempotent request that the provider provably never saw.
+const MOST_SENDINGS: usize = 2;
+
+/// What a client sends.
+pub struct Write {
+    pub address: Arc<Address>,
+    pub method: Method,
+    /// Without any credential.
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    /// Who, for the log.
+    pub by: String,
+}
+
+/// What came of it, and how many answers were forgotten for it.
+pub struct Written {
+    pub given: Given,
+    pub forgotten: Option<usize>,
+}
+
+impl Entrance {
+    /// Goes on if the client goes away: a request that is out is heard to its end.
+    pub async fn write(&self, write: Write) -> Written {
+        let (tell, told) = oneshot::channel();
+        let (core, conn) = (self.core.clone(), self.conn.clone());
+        self.core.spawn(async move {
+            core.begun.cancelled().await;
+            // Nobody waits any more: what was learned is kept all the same.
+            let _ = tell.send(send(&core, &conn, write).await);
+        });
+        told.await.unwrap_or_else(|_| {
+            let how = CacheStatus::forwarded(Forward::Method);
+            Written { given: Given::Denied { halt: Arc::new(Halt::stopping()), how }, forgotten: None }
+        })
+    }
+}
+
+async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
+    tracing::info!(connection = %conn.spec.key, endpoint = %write.address.endpoint, method = %write.method, by = write.by, "write through the gateway");
+    let policy = conn.desk.gate.policy(&write.address.location);
+    let asking =
+        Asking { caller: Caller::Command, target: None, endpoint: endpoint(conn, &write.address), cost: policy.cost };
+    let (mut sendings, repeats) = (1, policy.may_repeat(write.method.as_str()));
+    let heard = loop {
+        let heard = once(core, conn, &write, &asking, &policy).await;
+        let unseen = matches!(&heard, Ok(heard) if heard.verdict.outcome == Outcome::Unreachable);
+        if !(unseen && repeats && sendings < MOST_SENDINGS) {
+            break heard;
+        }
+        sendings += 1;
+    };
+    let how = CacheStatus::forwarded(Forward::Method);
+    let heard = match heard {
+        Ok(heard) => heard,
+        Err(stopped) => {
+            let halt = Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()));
+            return Written {
+                given: Given::Denied { how: CacheStatus { detail: Some(halt.word), ..how }, halt },
+                forgotten: None,
+            };
+        }
+    };
+    let forgotten = may_have_changed(&heard).then(|| changed(core, conn, &write.address.location));
+    let halt = Arc::new(Halt::heard(core, conn, &asking.endpoint, &heard));
+    let status = heard.status;
+    let given = match heard.answer {
+        // Whatever it is: who writes is told what the provider said.
+        Some(Relayed { status, headers, body, rest, .. }) => {
+            let answer = PassedOn { status, headers, body: Bytes::from(body) };
+            let how = CacheStatus { forward_status: Some(status), ..how };
+            match rest {
+                Some(rest) => Given::Long { answer, rest, how },
+                None => Given::Passed { answer: Arc::new(answer), how },
+            }
+        }
+        None => Given::Denied { how: CacheStatus { detail: Some(halt.word), forward_status: status, ..how }, halt },
+    };
+    Written { given, forgotten }
+}
+
+async fn once(core: &Core, conn: &Conn, write: &Write, asking: &Asking, policy: &Policy<'_>) -> Result<Heard, Stopped> {
+    let passage = Passage {
+        asking,
+        passing: Passing {
+            connection: conn.spec.key.clone(),
+            method: write.method.clone(),
+            location: write.address.sent.clone(),
+            headers: write.headers.clone(),
+            body: write.body.clone(),
+            most: room::largest(core),
+        },
+        conditional: false,
+        patience: PATIENCE,
+        unwanted: &CancellationToken::new(),
+        judge: &|relayed, verdict| judged(write, policy, relayed, verdict),
+    };
+    pass(core, conn, passage, |_| Vec::new()).await
+}
+
+fn judged(write: &Write, policy: &Policy<'_>, relayed: &Relayed, verdict: Verdict) -> Verdict {
+    let seen = Seen {
+        status: relayed.status,
+        headers: &relayed.headers,
+        sent: &[],
+        has_body: write.method != Method::HEAD && !relayed.body.is_empty(),
+        is_whole: relayed.rest.is_none(),
+    };
+    as_passed(verdict, &seen, policy)
+}
+
+/// A success, or nobody knows (RFC 9111 section 4.4 would keep the latter; P1 would rather ask once more).
+fn may_have_changed(heard: &Heard) -> bool {
+    match heard.status {
+        Some(status) => status < 400 && !heard.verdict.outcome.is_refusal(),
+        None => matches!(
+            heard.verdict.outcome,
+            Outcome::TimedOut | Outcome::Dropped | Outcome::Undecodable | Outcome::TooLarge | Outcome::Lost
+        ),
+    }
+}
+
+/// Something was written to `written`: what that changes is forgotten, and who waited for it may ask again.
+pub fn changed(core: &Core, conn: &Conn, written: &Location) -> usize {
+    conn.desk.happens(Until::Write, core.clock.now().stamp());
+    let forgets = |entry: &Entry| conn.desk.gate.forgets(written, entry.head());
+    conn.desk.kept().iter().map(|place| room::drop_from(core, place, forgets)).sum()
+}

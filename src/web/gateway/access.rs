@@ -1,0 +1,145 @@
+//! Who stands before the gateway. An unmodified client puts Larder's token where the provider's key would go; that place is read here, and
+//! nothing of it goes further. On loopback reading is open, as other reading is, but not to the pages of other sites: each may spend.
+
+use crate::domain::ids::{ConnectionKey, Organization};
+use crate::domain::spec::Carrier;
+use crate::web::WebState;
+use crate::web::access::guard::{check_host, check_origin, check_rate, listener_of, look_up};
+use crate::web::access::limits::Change;
+use crate::web::access::{Intent, Listener, Shown, Viewer, decide, decode_base64};
+use crate::web::errors::{Kind, Problem};
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, Request, header};
+use std::net::IpAddr;
+
+/// Every token of Larder's begins so; anything else in its place is what the client takes for the provider's key.
+const OURS: &str = "larder_";
+
+/// A client, and what it showed.
+pub(super) struct Caller {
+    listener: Listener,
+    peer: Option<IpAddr>,
+    shown: Shown,
+    headers_are_foreign: Result<(), Problem>,
+}
+
+impl Caller {
+    /// By its `Authorization`; and the organization that it asks in.
+    pub fn of(
+        web: &WebState,
+        request: &Request<Body>,
+        peer: Option<IpAddr>,
+    ) -> Result<(Caller, Organization), Problem> {
+        let headers = request.headers();
+        let listener = listener_of(web, headers);
+        let shown = match authorization(headers) {
+            Some(token) if listener != Listener::Local => look_up(web, peer, &token)?,
+            _ => Shown::Nothing,
+        };
+        let caller = Caller { listener, peer, shown, headers_are_foreign: check_origin(listener, headers) };
+        let organization = caller.organization();
+        Ok((caller, organization))
+    }
+
+    fn organization(&self) -> Organization {
+        match &self.shown {
+            Shown::Token(token) => Viewer::from_token(token).home(),
+            Shown::Nothing | Shown::Refused => Organization::default(),
+        }
+    }
+
+    /// By the places that the connection's own credential has, where `Authorization` said nothing; and by the name that it asked for.
+    pub fn with_places(
+        mut self,
+        web: &WebState,
+        request: &Request<Body>,
+        carrier: &Carrier,
+        raw: &str,
+    ) -> Result<Caller, Problem> {
+        if matches!(self.shown, Shown::Nothing) && self.listener != Listener::Local {
+            let found = match carrier {
+                Carrier::Header { name, scheme } => in_header(request.headers(), name, scheme.as_deref()),
+                Carrier::Query { name } => in_query(raw, name),
+                Carrier::None | Carrier::Basic { .. } => None,
+            };
+            if let Some(token) = found {
+                self.shown = look_up(web, self.peer, &token)?;
+            }
+        }
+        check_host(web, self.listener, &self.shown, request.headers())?;
+        Ok(self)
+    }
+
+    /// A reader's right is enough. `key`: of a connection that is there.
+    pub fn may_read(&self, web: &WebState, key: Option<&ConnectionKey>) -> Result<(), Problem> {
+        self.may(Intent::Read, key).map(|_| ()).map_err(|problem| self.dressed(web, problem))
+    }
+
+    /// The right of commands, on every listener. Returns who it is, for the log.
+    pub fn may_write(&self, web: &WebState, key: &ConnectionKey) -> Result<String, Problem> {
+        let viewer = self.may(Intent::Change, Some(key)).map_err(|problem| self.dressed(web, problem))?;
+        check_rate(web, &viewer, Change::Other)?;
+        Ok(viewer.by().to_owned())
+    }
+
+    fn may(&self, intent: Intent, key: Option<&ConnectionKey>) -> Result<Viewer, Problem> {
+        self.headers_are_foreign.clone()?;
+        let viewer = decide(self.listener, intent, &self.shown)?;
+        let Some(key) = key else { return Ok(viewer) };
+        let may = match intent {
+            Intent::Read => viewer.may_read(&key.organization),
+            Intent::Change => viewer.may_change(&key.organization),
+        };
+        let detail = format!("This token does not belong to the organization {}.", key.organization);
+        if may { Ok(viewer) } else { Err(Problem::new(Kind::Forbidden, detail)) }
+    }
+
+    fn dressed(&self, _: &WebState, problem: Problem) -> Problem {
+        if problem.kind != Kind::TokenNeeded {
+            return problem;
+        }
+        let detail = "The gateway needs a token of Larder's here: put one from `larder token create` where the client has the \
+                      provider's key.";
+        Problem { ask: self.listener == Listener::Network, ..Problem::new(Kind::TokenNeeded, detail) }
+    }
+
+    /// What must not leave: credentials, and sessions of this site.
+    pub fn leave_out(&self, headers: &mut HeaderMap, carrier: &Carrier) {
+        headers.remove(header::AUTHORIZATION);
+        headers.remove(header::PROXY_AUTHORIZATION);
+        headers.remove(header::COOKIE);
+        if let Carrier::Header { name, .. } = carrier
+            && let Ok(name) = HeaderName::try_from(name.as_str())
+        {
+            headers.remove(name);
+        }
+    }
+}
+
+/// A token of Larder's in `Authorization`: behind any scheme or none, or as user or password of `Basic`.
+fn authorization(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();
+    let (scheme, rest) = value.split_once(' ').unwrap_or(("", value));
+    if scheme.eq_ignore_ascii_case("basic") {
+        let text = String::from_utf8(decode_base64(rest.trim())?).ok()?;
+        let (user, password) = text.split_once(':').unwrap_or((&text, ""));
+        return [password, user].into_iter().find_map(ours);
+    }
+    ours(rest)
+}
+
+fn in_header(headers: &HeaderMap, name: &str, scheme: Option<&str>) -> Option<String> {
+    let value = headers.get(name)?.to_str().ok()?.trim();
+    ours(scheme.and_then(|scheme| value.strip_prefix(scheme)).unwrap_or(value))
+}
+
+fn in_query(raw: &str, name: &str) -> Option<String> {
+    let (_, query) = raw.split_once('?')?;
+    let pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.filter(|(n, _)| n == name).find_map(|(_, value)| ours(&value))
+}
+
+fn ours(text: &str) -> Option<String> {
+    let text = text.trim();
+    text.starts_with(OURS).then(|| text.to_owned())
+}

@@ -1,0 +1,202 @@
+//! How an answer of the gateway is written: what stands with it on the shelf, and what is of this moment (how old it is, where it came from,
+//! what is left of the budget). What a provider says is served from Larder's own address: it may do nothing there.
+
+use crate::domain::gateway::Reading;
+use crate::engine::gateway::Entrance;
+use crate::engine::gateway::given::{Given, Halt, HaltKind, PassedOn, Rest};
+use crate::engine::gateway::place::Entry;
+use crate::engine::view::When;
+use crate::rules::gateway::{
+    CacheStatus, Life, cache_status, etag, is_unmodified, larder_stale, last_modified, standing, standing_304,
+};
+use crate::web::WebState;
+use crate::web::errors::{Kind, Problem};
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use std::io;
+
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const LARDER_STALE: HeaderName = HeaderName::from_static("larder-stale");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// What a script or a frame of the provider's could do with the address that it is served from: nothing.
+const PROTECTING: [(HeaderName, &str); 4] = [
+    (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'; frame-ancestors 'none'"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// What of a request its answer still needs once it is under way: its conditions, and under which address the client sees this site.
+pub(super) fn conditions(headers: &HeaderMap) -> HeaderMap {
+    let kept = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE, header::HOST, X_FORWARDED_PROTO];
+    let of = |name: HeaderName| {
+        headers.get_all(&name).iter().map(move |value| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    kept.into_iter().flat_map(of).collect()
+}
+
+/// A problem+json, whatever the client accepts: it is a program.
+pub(super) fn problem(web: &WebState, problem: &Problem, head_only: bool) -> Response<Body> {
+    let response = problem.plain(&web.next_request_id());
+    if head_only { response.map(|_| Body::empty()) } else { response }
+}
+
+/// `asked`: the client's headers, or what [`conditions`] kept of them.
+pub(super) fn write(
+    web: &WebState,
+    entrance: &Entrance,
+    given: Given,
+    reading: Reading,
+    asked: &HeaderMap,
+) -> Response<Body> {
+    let mut response = match given {
+        Given::Shelf { entry, life, how, stale } => shelved(&entry, (&life, &how, stale), reading, asked),
+        Given::Passed { answer, how } => {
+            let body = if reading == Reading::Head { Body::empty() } else { Body::from(answer.body.clone()) };
+            let mut response = passed(&answer, &how, body);
+            if reading == Reading::Get {
+                // Told by the body itself: it may have been longer in its coding.
+                response.headers_mut().remove(header::CONTENT_LENGTH);
+            }
+            response
+        }
+        Given::Long { answer, rest, how } => {
+            let body = streamed(answer.body.clone(), rest);
+            passed(&answer, &how, body)
+        }
+        Given::Denied { halt, how } => denied(web, &halt, &how, reading),
+    };
+    homeward(entrance, asked, response.headers_mut());
+    if let Some((left, policy)) = entrance.rate_limit() {
+        response.headers_mut().insert(RATE_LIMIT, left);
+        response.headers_mut().insert(RATE_LIMIT_POLICY, policy);
+    }
+    response
+}
+
+fn shelved(
+    entry: &Entry,
+    (life, how, stale): (&Life, &CacheStatus, Option<String>),
+    reading: Reading,
+    asked: &HeaderMap,
+) -> Response<Body> {
+    let head = entry.head();
+    let unmodified = is_conditional(asked) && head.status == 200 && {
+        let text = crate::engine::gateway::ask::as_text(asked);
+        is_unmodified(&text, &etag(head), &last_modified(head))
+    };
+    let (status, mut headers, body) = if unmodified {
+        let written = entry.written_304.get_or_init(|| written(standing_304(head)));
+        (StatusCode::NOT_MODIFIED, written.clone(), Body::empty())
+    } else {
+        let headers = entry.written.get_or_init(|| written(standing(head))).clone();
+        let status = StatusCode::from_u16(head.status).unwrap_or(StatusCode::OK);
+        (status, headers, if reading == Reading::Head { Body::empty() } else { Body::from(entry.body.clone()) })
+    };
+    if reading == Reading::Head && !unmodified && head.key.reading == Reading::Get {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(head.body_bytes));
+    }
+    headers.insert(header::AGE, HeaderValue::from(life.age.as_secs()));
+    put(&mut headers, CACHE_STATUS, cache_status(Some(head), how));
+    let reason = stale.or_else(|| (how.hit && !life.is_fresh()).then(|| TAKEN_STALE.to_owned()));
+    if let Some(reason) = reason {
+        put(&mut headers, LARDER_STALE, larder_stale(&reason));
+    }
+    respond(status, headers, body)
+}
+
+const TAKEN_STALE: &str = "the client takes what is over (max-stale, only-if-cached)";
+
+fn is_conditional(asked: &HeaderMap) -> bool {
+    asked.contains_key(header::IF_NONE_MATCH) || asked.contains_key(header::IF_MODIFIED_SINCE)
+}
+
+fn passed(answer: &PassedOn, how: &CacheStatus, body: Body) -> Response<Body> {
+    let told = answer.headers.iter().filter(|(name, _)| name != "cache-status").cloned().collect();
+    let mut headers = written(told);
+    let before = answer.headers.iter().filter(|(name, _)| name == "cache-status").map(|(_, value)| value.as_str());
+    let all: Vec<String> = before.map(str::to_owned).chain([how.to_string()]).collect();
+    put(&mut headers, CACHE_STATUS, all.join(", "));
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    respond(status, headers, body)
+}
+
+fn denied(web: &WebState, halt: &Halt, how: &CacheStatus, reading: Reading) -> Response<Body> {
+    let kind = match halt.kind {
+        HaltKind::NotYet => Kind::NotYet,
+        HaltKind::Provider => Kind::Provider,
+        HaltKind::Unanswerable => Kind::OnlyCached,
+        HaltKind::Paused | HaltKind::Unavailable => Kind::Unavailable,
+    };
+    let told = Problem {
+        not_before: halt.not_before.map(When),
+        retry_after_s: halt.retry_after_s.or(Some(SOON_S)),
+        ..Problem::new(kind, halt.sentence.clone())
+    };
+    let mut response = problem(web, &told, reading == Reading::Head);
+    put(response.headers_mut(), CACHE_STATUS, how.to_string());
+    response
+}
+
+/// Where nobody knows better.
+const SOON_S: u64 = 5;
+
+fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+/// Headers as they go out; the provider's word on what a page may do is not enough here.
+fn written(told: Vec<(String, String)>) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(told.len() + 12);
+    for (name, value) in told {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.append(name, value);
+        }
+    }
+    for (name, value) in PROTECTING {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+}
+
+fn put(headers: &mut HeaderMap, name: HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::try_from(value) {
+        headers.insert(name, value);
+    }
+}
+
+fn streamed(beginning: Bytes, rest: Rest) -> Body {
+    let rest = futures_util::stream::unfold(rest, |mut rest| async move {
+        let next = rest.next().await?;
+        Some((next.map_err(|(_, words)| io::Error::other(words)), rest))
+    });
+    Body::from_stream(futures_util::stream::iter([Ok(beginning)]).chain(rest))
+}
+
+/// Where the provider points at its own host, it points at this gateway: the client must not go there by itself.
+fn homeward(entrance: &Entrance, asked: &HeaderMap, headers: &mut HeaderMap) {
+    if let Some(location) = headers.get(header::LOCATION).and_then(|v| v.to_str().ok())
+        && let Some(home) = entrance.homeward(location)
+    {
+        put(headers, header::LOCATION, home);
+    }
+    let Some(links) = headers.get(header::LINK).and_then(|v| v.to_str().ok()) else { return };
+    let host = asked.get(header::HOST).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let scheme = asked.get(X_FORWARDED_PROTO).filter(|v| *v == "https").map_or("http", |_| "https");
+    let home = |link: &str| entrance.homeward(link).map(|path| format!("{scheme}://{host}{path}"));
+    // Clients take a link for a whole address.
+    let parts = links.split('<').map(|part| match part.split_once('>') {
+        Some((link, after)) => format!("<{}>{after}", home(link).unwrap_or_else(|| link.to_owned())),
+        None => part.to_owned(),
+    });
+    let links = parts.collect();
+    put(headers, header::LINK, links);
+}

@@ -1,0 +1,170 @@
+//! `/gateway/{connection}/{path...}`: programs that know nothing of Larder. Any method; the path is taken as it stood in the request line,
+//! before any router read it, and the layers of the pages are not in its way. Knows who may ask and how an answer is written; decides
+//! nothing about freshness or the budget.
+
+mod access;
+mod answer;
+
+use super::WebState;
+use super::errors::{Kind, Problem};
+use crate::domain::gateway::Reading;
+use crate::engine::gateway::Entrance;
+use crate::engine::gateway::given::How;
+use crate::engine::gateway::place::Address;
+use crate::engine::gateway::read::Wanted;
+use crate::engine::gateway::write::{Write, Written};
+use crate::rules::gateway::{NotAllowed, Passage};
+use access::Caller;
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Request, Response, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+const PREFIX: &str = "/gateway/";
+/// Answers on the shelf that a write made void.
+const FORGOTTEN: HeaderName = HeaderName::from_static("larder-forgotten");
+
+/// Whether this is the gateway's to answer.
+pub fn is_for(path: &str) -> bool {
+    path.starts_with(PREFIX)
+}
+
+/// Answers a client.
+pub async fn answer(web: &WebState, request: Request<Body>, peer: Option<IpAddr>) -> Response<Body> {
+    let head_only = request.method() == axum::http::Method::HEAD;
+    match answered(web, request, peer).await {
+        Ok(response) => response,
+        Err(problem) => answer::problem(web, &problem, head_only),
+    }
+}
+
+async fn answered(web: &WebState, request: Request<Body>, peer: Option<IpAddr>) -> Result<Response<Body>, Problem> {
+    super::access::hosts::names_one(request.uri(), request.headers())?;
+    let line = request.uri().path_and_query().map_or("/", |line| line.as_str());
+    let (name, raw) = split(line.strip_prefix(PREFIX).unwrap_or_default());
+    let (caller, organization) = Caller::of(web, &request, peer)?;
+    let entrance = web.shelf().entrance(&organization, name);
+    let (caller, entrance) = match entrance {
+        // Nobody who may not read is told what is there.
+        None => {
+            caller.may_read(web, None)?;
+            return Err(Problem::not_found(format!("There is no connection \"{}\" here.", shown(name))));
+        }
+        Some(entrance) => (caller.with_places(web, &request, entrance.carrier(), raw)?, entrance),
+    };
+    let address = entrance.address(raw).map_err(|why| Problem::bad_request(super::api::sentence(&why.to_string())))?;
+    let method = request.method().as_str().to_owned();
+    match entrance.passage(&method, &address) {
+        Err(why) => {
+            caller.may_read(web, Some(entrance.key()))?;
+            entrance.counted(How::Refused);
+            Err(not_allowed(&entrance, why))
+        }
+        Ok(Passage::Read(reading)) => {
+            caller.may_read(web, Some(entrance.key()))?;
+            read(web, entrance, address, reading, request, caller).await
+        }
+        Ok(Passage::Write) => {
+            let by = caller.may_write(web, entrance.key())?;
+            write(web, entrance, address, request, caller, by).await
+        }
+    }
+}
+
+async fn read(
+    web: &WebState,
+    entrance: Entrance,
+    address: Arc<Address>,
+    reading: Reading,
+    request: Request<Body>,
+    caller: Caller,
+) -> Result<Response<Body>, Problem> {
+    let (mut parts, body) = request.into_parts();
+    if hyper::body::Body::size_hint(&body).exact() != Some(0) {
+        return Err(Problem::bad_request(
+            "A GET with a body has no meaning that a shelf could keep to; send it without.",
+        ));
+    }
+    let authorized = parts.headers.contains_key(header::AUTHORIZATION);
+    caller.leave_out(&mut parts.headers, entrance.carrier());
+    let wanted = Wanted { address, reading, headers: parts.headers, authorized };
+    let given = match entrance.at_once(&wanted) {
+        Some(given) => given,
+        None => {
+            let conditions = answer::conditions(&wanted.headers);
+            let given = entrance.read(wanted).await;
+            entrance.counted(given.how());
+            return Ok(answer::write(web, &entrance, given, reading, &conditions));
+        }
+    };
+    entrance.counted(given.how());
+    Ok(answer::write(web, &entrance, given, reading, &wanted.headers))
+}
+
+async fn write(
+    web: &WebState,
+    entrance: Entrance,
+    address: Arc<Address>,
+    request: Request<Body>,
+    caller: Caller,
+    by: String,
+) -> Result<Response<Body>, Problem> {
+    let (mut parts, body) = request.into_parts();
+    caller.leave_out(&mut parts.headers, entrance.carrier());
+    // Read before anything is charged: a client that goes away in its own sentence has asked nothing.
+    let most = usize::try_from(entrance.most_sent()).unwrap_or(usize::MAX);
+    let body: Bytes = match Limited::new(body, most).collect().await {
+        Ok(whole) => whole.to_bytes(),
+        Err(e) if e.is::<http_body_util::LengthLimitError>() => {
+            let detail = format!("The body is longer than {most} bytes, as long as a body of this provider's may be.");
+            return Err(Problem::new(Kind::TooLarge, detail));
+        }
+        Err(_) => return Err(Problem::bad_request("The body did not come whole. Nothing was sent.")),
+    };
+    let reading = if parts.method == axum::http::Method::HEAD { Reading::Head } else { Reading::Get };
+    let hosts = answer::conditions(&parts.headers);
+    let write = Write { address, method: parts.method, headers: parts.headers, body, by };
+    let Written { given, forgotten } = entrance.write(write).await;
+    entrance.counted(given.how());
+    let mut response = answer::write(web, &entrance, given, reading, &hosts);
+    if let Some(count) = forgotten {
+        response.headers_mut().insert(FORGOTTEN, HeaderValue::from(count));
+    }
+    Ok(response)
+}
+
+/// The connection's name, and what stands behind it.
+fn split(rest: &str) -> (&str, &str) {
+    rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()))
+}
+
+fn shown(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_graphic() && *c != '<').take(60).collect()
+}
+
+fn not_allowed(entrance: &Entrance, why: NotAllowed) -> Problem {
+    let name = &entrance.key().connection;
+    match why {
+        NotAllowed::Off => {
+            Problem::not_found(format!("{name} has no gateway: enabled = false in [connection.gateway]."))
+        }
+        NotAllowed::Path => Problem::new(
+            Kind::Forbidden,
+            format!(
+                "Nothing may be asked there through the gateway of {name}; [[connection.gateway.allow]] says what may."
+            ),
+        ),
+        NotAllowed::Method(methods) => Problem {
+            allow: Some(methods.join(", ")),
+            ..Problem::new(
+                Kind::MethodNotAllowed,
+                format!(
+                    "Only {} may be asked there through the gateway of {name}; [[connection.gateway.allow]] says what may.",
+                    methods.join(", ")
+                ),
+            )
+        },
+    }
+}
