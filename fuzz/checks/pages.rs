@@ -3,7 +3,7 @@
 //! the body. They answer in turn, the last one for ever.
 
 use larder::domain::page::{Ends, PageSize, PageSpec, PageStyle, Placing, Step as Unit, ValueSource};
-use larder::rules::paging::{Ask, Page, Pager, Step, Trail};
+use larder::rules::paging::{Ask, Page, Pager, Step, Trail, Usual};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -50,6 +50,7 @@ static PAGERS: LazyLock<Vec<Pager>> = LazyLock::new(|| {
         style,
         size: Some(PageSize { param: Some("size".to_owned()), rows: 2 }),
         total: (at % 2 == 0).then(|| json("$.total")),
+        absent_ends: false,
         first_confirms_all: false,
         max_pages: MAX_PAGES,
         max_items: 100,
@@ -71,7 +72,9 @@ pub fn check(data: &[u8]) {
     let said: Vec<Said> = text.split("\n--\n").map(read).collect();
     for pager in PAGERS.iter() {
         for body in [Vec::new(), br#"{"query":"q","variables":{}}"#.to_vec()] {
-            follow(pager, &said, Ask { location: "/list?x=1".to_owned(), body });
+            for usual in [Usual::default(), Usual { pages: 3, items: 6 }] {
+                follow(pager, &said, usual, Ask { location: "/list?x=1".to_owned(), body: body.clone() });
+            }
         }
     }
 }
@@ -86,7 +89,7 @@ fn read(text: &str) -> Said {
     Said { headers, body: serde_json::from_str(body).unwrap_or(Value::Null), bytes: body.len() as u64 }
 }
 
-fn follow(pager: &Pager, said: &[Said], question: Ask) {
+fn follow(pager: &Pager, said: &[Said], usual: Usual, question: Ask) {
     let (mut trail, mut asked, mut seen) = (Trail::default(), pager.first(&question), BTreeSet::new());
     for turn in 0.. {
         assert!(turn < MAX_PAGES, "more pages than the bound");
@@ -97,7 +100,7 @@ fn follow(pager: &Pager, said: &[Said], question: Ask) {
         digest[..4].copy_from_slice(&(turn % 5).to_le_bytes());
         let headers = &answer.headers;
         let page = Page { asked: &asked, headers, body: &answer.body, rows, again: 0, digest, bytes: answer.bytes };
-        match pager.follow(BASE, &mut trail, &page) {
+        match pager.follow(BASE, usual, &mut trail, &page) {
             Step::Next(next) => {
                 let home = next.location.strip_prefix("https://api.example.test").unwrap_or(&next.location);
                 assert!(home.starts_with('/') || home.starts_with('?'), "away from home: {next:?}");

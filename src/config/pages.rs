@@ -9,7 +9,7 @@ use crate::domain::send::SendSpec;
 use crate::rules::asking::is_json;
 
 /// Every key of the table. Of these a style has [`COMMON`] and its own.
-pub(super) const PAGE: [&str; 18] = [
+pub(super) const PAGE: [&str; 19] = [
     "style",
     "size",
     "size_param",
@@ -19,6 +19,7 @@ pub(super) const PAGE: [&str; 18] = [
     "max_items",
     "max_bytes",
     "next",
+    "absent_ends",
     "more",
     "param",
     "variable",
@@ -37,11 +38,14 @@ const COMMON: usize = 8;
 
 /// Each style with the keys that belong to it alone.
 const STYLES: [(&str, &[&str]); 7] = [
-    ("link", &[]),
-    ("next-url", &["next"]),
-    ("cursor", &["next", "more", "param", "variable", "member"]),
-    ("page-number", &["param", "variable", "member", "first", "total_pages", "next", "short_page", "empty_page"]),
-    ("offset", &["param", "variable", "member", "first", "next", "short_page", "empty_page"]),
+    ("link", &["absent_ends"]),
+    ("next-url", &["next", "absent_ends"]),
+    ("cursor", &["next", "absent_ends", "more", "param", "variable", "member"]),
+    (
+        "page-number",
+        &["param", "variable", "member", "first", "total_pages", "next", "absent_ends", "short_page", "empty_page"],
+    ),
+    ("offset", &["param", "variable", "member", "first", "next", "absent_ends", "short_page", "empty_page"]),
     ("until-empty", &["param", "variable", "member", "first"]),
     ("relay", &["page_info", "param", "variable", "member"]),
 ];
@@ -79,6 +83,7 @@ pub(super) fn read(target: &Section<'_>, bounds: Bounds, p: &mut Problems) -> Op
         style: style?,
         size,
         total: total.value(),
+        absent_ends: section.flag("absent_ends", p).unwrap_or(false),
         first_confirms_all: section.flag("first_confirms_all", p).unwrap_or(false),
         max_pages: section.whole("max_pages", (1, 10_000), p).unwrap_or(u64::from(bounds.pages)) as u32,
         max_items: section.whole("max_items", (1, 10_000_000), p).unwrap_or(bounds.items),
@@ -150,6 +155,12 @@ fn read_ends(
     let short_page = section.flag("short_page", p).unwrap_or(false);
     if short_page && size.is_none() && !section.has("size") {
         p.add(&section.place_of("short_page"), "needs `size`: only against it is a page short");
+    }
+    if section.has("absent_ends") && !section.has("next") {
+        p.add(
+            &section.place_of("absent_ends"),
+            "needs `next`: of a key that is not named nobody can say that it is absent",
+        );
     }
     let told = ["total_pages", "next", "short_page", "empty_page"].iter().any(|key| section.has(key));
     if !told && without_total {

@@ -32,11 +32,13 @@ pub enum Step {
 /// How the next page is found, and what says that there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageStyle {
-    /// RFC 8288: `Link: <...>; rel="next"`. The end: an answer without such a link.
+    /// RFC 8288: `Link: <...>; rel="next"`. The end: links without such a one, or silence.
+    ///
+    /// Silence is an answer without the header or the key at all: the end where something else that is known of the list says so too.
     Link,
-    /// An address in the body. The end: it is empty, null or not there.
+    /// An address in the body. The end: it is empty or null, or silence.
     NextUrl { next: ValueSource },
-    /// A token that is sent back. The end: it is empty, null or not there, or `more` says no.
+    /// A token that is sent back. The end: it is empty or null, or silence, or `more` says no.
     Cursor { next: ValueSource, placing: Placing, more: Option<ValueSource> },
     /// Pages, or rows, are counted from `first`.
     Numbered { placing: Placing, first: u64, step: Step, ends: Ends },
@@ -49,7 +51,7 @@ pub enum PageStyle {
 pub struct Ends {
     /// How many pages there are.
     pub total_pages: Option<ValueSource>,
-    /// Empty, null, false or not there: no other page.
+    /// Empty, null or false: no other page; or silence.
     pub next: Option<ValueSource>,
     /// The provider fills every page but the last.
     pub short_page: bool,
@@ -72,6 +74,8 @@ pub struct PageSpec {
     pub size: Option<PageSize>,
     /// How many rows there are. Where it is told, no reading with fewer is complete.
     pub total: Option<ValueSource>,
+    /// The provider says of itself that its last page is silent: a first reading may end so.
+    pub absent_ends: bool,
     /// A 304 to the first page says that no page has changed. Else the first page is asked without validators.
     pub first_confirms_all: bool,
     pub max_pages: u32,

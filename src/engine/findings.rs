@@ -1,5 +1,9 @@
 //! What the engine finds and what settles it, in words. Decides nothing about the data: it tells what the rules decided.
 
+mod pages;
+
+pub use pages::{scan_incomplete, scan_is_whole, silent_since};
+
 use super::core::{Conn, Core};
 use super::targets::Target;
 use super::words::{calendar_day, clock_time};
@@ -8,7 +12,6 @@ use crate::domain::ids::{Endpoint, WebhookKey};
 use crate::domain::limit::Limit;
 use crate::domain::oauth::Rotation;
 use crate::domain::outcome::Outcome;
-use crate::domain::page::Scan;
 use crate::domain::quota::LimitKey;
 use crate::domain::reply::Reply;
 use crate::domain::target::TargetState;
@@ -145,33 +148,6 @@ fn emptiness(target: &Target, what: &str) -> Matter {
         kind: FindingKind::SuddenEmptiness,
         subject: what.to_owned(),
     }
-}
-
-/// A list was read without proof of its end (A33).
-pub fn scan_incomplete(conn: &Conn, target: &Target, scan: &Scan) -> FindingChange {
-    let of = scan.of.map_or("an unknown number of".to_owned(), |of| format!("the {of}"));
-    let why = scan.incomplete.as_deref().unwrap_or_default();
-    FindingChange::Seen(Seen {
-        about: scan_of(target),
-        credential: Some(conn.credential),
-        at: scan.at,
-        sentence: format!(
-            "{} gave {} of {of} pages of {}: {why}. What was seen is shown, and nothing was removed.",
-            conn.spec.provider, scan.pages, target.key.target
-        ),
-        detail: None,
-    })
-}
-
-/// The list was read to its proven end again.
-pub fn scan_is_whole(target: &Target, before: &TargetState, at: Stamp) -> Option<FindingChange> {
-    before.scan.as_ref().filter(|scan| scan.incomplete.is_some())?;
-    let because = format!("{} was read completely again.", target.key.target);
-    Some(FindingChange::Settled { about: scan_of(target), at, because })
-}
-
-fn scan_of(target: &Target) -> Matter {
-    Matter { kind: FindingKind::ScanIncomplete, ..emptiness(target, "") }
 }
 
 /// Why there is no token.

@@ -7,7 +7,7 @@ use super::calendar::Calendar;
 use super::classify::Classifier;
 use super::extract::{Extractor, wrong_shape};
 use super::hold::{self, Answered};
-use super::paging::{Ask, Page, Pager, Step, Trail, digest};
+use super::paging::{Ask, Page, Pager, Step, Trail, Usual, digest};
 use super::quota::{self, Brought, Reader, Spent};
 use super::template::When;
 use super::text;
@@ -29,7 +29,7 @@ pub struct Trial {
     pub hold: Option<Hold>,
     /// Where the answer is data of the target's shape.
     pub items: Option<Vec<Sighting>>,
-    /// Where the target's list comes page by page: what follows from this page, taken as the first.
+    /// Where the target's list comes page by page: what follows from this page, taken as the first of the first reading.
     pub follows: Option<Step>,
     /// The moment of arrival.
     pub now: Now,
@@ -82,7 +82,7 @@ fn step(
     let asked = pager.first(&Ask { location: sent.location, body: sent.body });
     let (headers, bytes) = (&answer.headers, answer.body.len() as u64);
     let page = Page { asked: &asked, headers, body, rows, again: 0, digest: digest(items), bytes };
-    Ok(Some(pager.follow(&spec.base_url, &mut Trail::default(), &page)))
+    Ok(Some(pager.follow(&spec.base_url, Usual::default(), &mut Trail::default(), &page)))
 }
 
 /// Of what the answer says that nothing is left.

@@ -242,3 +242,95 @@ async fn a_first_page_that_leads_on_to_what_is_not_funded_says_so() {
     assert!(target["sentence"].as_str().is_some_and(|s| s.contains("limit \"one\"")), "{target}");
     assert_eq!(provider.asked().len(), 1);
 }
+
+const SILENT: &str =
+    "the answer does not say any more whether there is another page, and the last complete reading had 3";
+
+/// Each style that can be silent, with the path that the provider answers in it.
+const CAN_BE_SILENT: [(&str, &str, &str); 3] = [
+    ("link", "/link", ""),
+    ("next-url", "/next-url", ", next = \"$.next\""),
+    ("cursor", "/cursor", ", next = \"$.cursor\", param = \"after\""),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a33_a_first_reading_that_is_silent_is_whole_only_where_the_provider_says_so() {
+    for (style, path, more) in CAN_BE_SILENT {
+        let provider = PagedProvider::of(4, 2).await;
+        provider.is_silent(true);
+        let app = TestApp::start(Config::new().with(paged(&provider, style, path, more))).await;
+        let target = scanned(&app, "it is read", |_| true).await;
+        let scan = &target["scan"];
+        let why = "the answer does not say whether there is another page";
+        assert_eq!((&scan["reason"], &scan["complete"]), (&why.into(), &false.into()), "{style}: {target}");
+        assert_eq!((&target["item_count"], &target["as_of"]), (&2.into(), &Value::Null), "{style}: {target}");
+        let open = app.findings("?open=true").await;
+        let [finding] = &open[..] else { panic!("{style}: {open:?}") };
+        assert!(finding["detail"].as_str().is_some_and(|s| s.contains("absent_ends = true")), "{finding}");
+
+        let more = format!("{more}, absent_ends = true");
+        let app = TestApp::start(Config::new().with(paged(&provider, style, path, &more))).await;
+        is_whole(&app, 1, 2).await;
+        assert!(app.findings("?open=true").await.is_empty(), "{style}");
+    }
+}
+
+fn removed(target: &Value) -> usize {
+    target["items"].as_array().map_or(0, |all| all.iter().filter(|i| !i["removed_at"].is_null()).count())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a33_a_provider_that_names_no_next_page_any_more_removes_nothing() {
+    for (style, path, more) in CAN_BE_SILENT {
+        let provider = PagedProvider::of(6, 2).await;
+        let mut app = TestApp::start(Config::new().with(paged(&provider, style, path, more))).await;
+        let before = is_whole(&app, 3, 6).await;
+        provider.has([1, 7, 3, 4, 5, 6]);
+        provider.is_silent(true);
+        // Asking again does not hasten it, and a restart forgets neither the pages that there were nor since when it is so.
+        for count in 1..=2 {
+            assert_eq!(app.operator().refreshes("shop", "rows").await.status, 200);
+            let target = app.target("shop", "rows").await;
+            let scan = &target["scan"];
+            assert_eq!((&scan["reason"], &scan["complete"]), (&SILENT.into(), &false.into()), "{style}: {target}");
+            assert_eq!((&target["item_count"], removed(&target)), (&7.into(), 0), "{style}: {target}");
+            assert_eq!((&target["as_of"], &scan["usual_pages"]), (&before["as_of"], &3.into()), "{style}: {target}");
+            let open = app.findings("?open=true").await;
+            let [finding] = &open[..] else { panic!("{style}: {open:?}") };
+            assert_eq!((&finding["kind"], &finding["count"]), (&"scan_incomplete".into(), &count.into()), "{finding}");
+            assert!(finding["sentence"].as_str().is_some_and(|s| s.contains(SILENT)), "{finding}");
+            assert!(finding["detail"].as_str().is_some_and(|s| s.contains("not before")), "{finding}");
+            if count == 1 {
+                app.restart().await;
+            }
+        }
+        provider.is_silent(false);
+        assert_eq!(app.operator().refreshes("shop", "rows").await.status, 200);
+        let target = is_whole(&app, 3, 6).await;
+        assert_eq!((removed(&target), &target["stale"]), (1, &Value::Null), "row 2 is really gone: {target}");
+        assert!(app.findings("?open=true").await.is_empty(), "{style}");
+    }
+}
+
+/// The least time is a minute.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_really_shrank_to_one_page_is_believed_after_the_least_time() {
+    let provider = PagedProvider::of(6, 2).await;
+    let app = TestApp::start(Config::new().with(cursor(&provider).every("10s"))).await;
+    is_whole(&app, 3, 6).await;
+    provider.has([1, 2]);
+    provider.is_silent(true);
+    assert_eq!(app.operator().refreshes("shop", "rows").await.status, 200);
+    let began = std::time::Instant::now();
+    let target = app.target("shop", "rows").await;
+    assert_eq!((&target["scan"]["reason"], &target["item_count"]), (&SILENT.into(), &6.into()), "{target}");
+    let target = eventually("it is believed", secs(120), || async {
+        let target = app.target("shop", "rows").await;
+        (target["scan"]["complete"] == true).then_some(target)
+    })
+    .await;
+    assert!(began.elapsed() >= secs(59), "{:?}: {target}", began.elapsed());
+    assert_eq!((&target["item_count"], removed(&target)), (&2.into(), 4), "{target}");
+    assert_eq!((&target["scan"]["usual_pages"], &target["stale"]), (&1.into(), &Value::Null), "{target}");
+    assert!(app.findings("?open=true").await.is_empty());
+}

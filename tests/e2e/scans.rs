@@ -126,6 +126,28 @@ async fn t7_a_scan_that_ends_at_any_page_removes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a33_a_scan_whose_answer_names_no_next_page_any_more_removes_nothing() {
+    let provider = provider(12, 3, 3).await;
+    let app = TestApp::start(Config::new().with(field(&provider, &orders(3)))).await;
+    let before = is_published(&app, 1).await;
+    provider.is_silent(true);
+    app.operator().refreshes("field", "s1").await;
+    let scan = scan_when(&app, "the reading is given up", |s| s["last_run"]["generation"] == 2).await;
+    assert_eq!((&scan["last_run"]["complete"], &scan["as_of"]), (&false.into(), &before["as_of"]), "{scan}");
+    let reason = scan["last_run"]["reason"].as_str().unwrap_or_default();
+    assert!(reason.ends_with("whether there is another page, and the last complete reading had 4"), "{scan}");
+    for order in ["s0", "s1", "s2"] {
+        assert_eq!(present(&app.target("field", order).await).len(), 4);
+    }
+    let open = app.findings("?open=true").await;
+    assert!(open.len() == 1 && open[0]["kind"] == "scan_incomplete", "{open:?}");
+    provider.is_silent(false);
+    app.operator().refreshes("field", "s1").await;
+    is_published(&app, 3).await;
+    assert!(app.findings("?open=true").await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn t7_a_kill_at_any_page_publishes_no_part_and_asks_no_page_again_that_was_read() {
     let provider = provider(9, 3, 3).await;
     let mut app = TestApp::start(Config::new().with(field(&provider, &orders(3)))).await;

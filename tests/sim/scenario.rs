@@ -415,6 +415,7 @@ fn shop(dice: &mut Dice) -> Vec<ConnectionSpec> {
         },
         size: None,
         total: None,
+        absent_ends: false,
         first_confirms_all: false,
         max_pages: 20,
         max_items: 1000,

@@ -23,12 +23,15 @@ fn every_style_as_people_write_it() {
         style: PageStyle::Link,
         size: None,
         total: None,
+        absent_ends: false,
         first_confirms_all: false,
         max_pages: 100,
         max_items: 100_000,
         max_bytes: 64 << 20,
     };
     assert_eq!(plain, expected);
+    assert!(page("{ style = \"link\", absent_ends = true }").absent_ends);
+    assert!(page("{ style = \"offset\", param = \"o\", next = \"$.more\", absent_ends = true }").absent_ends);
     assert_eq!(page("{ style = \"next-url\", next = \"$.next\" }").style, PageStyle::NextUrl { next: json("$.next") });
     assert_eq!(
         page("{ style = \"cursor\", next = { header = \"X-Next\" }, param = \"after\", more = \"$.more\" }").style,
@@ -65,6 +68,7 @@ fn every_style_as_people_write_it() {
                 ends: Ends::default()
             },
             total: Some(json("$.total")),
+            absent_ends: false,
             first_confirms_all: true,
             max_pages: 7,
             max_items: 9,
@@ -101,6 +105,16 @@ fn mistakes_are_told_with_their_place() {
             "{ style = \"link\", max_page = 3, more = \"$.more\" }",
             "10: connection[yard].target[t].page.max_page: unknown key; did you mean `max_pages`?\n\
              10: connection[yard].target[t].page.more: is no key of style \"link\"; it belongs to cursor",
+        ),
+        (
+            "{ style = \"offset\", param = \"o\", total = \"$.all\", absent_ends = true }",
+            "10: connection[yard].target[t].page.absent_ends: needs `next`: of a key that is not named nobody can say that it is \
+             absent",
+        ),
+        (
+            "{ style = \"until-empty\", param = \"p\", absent_ends = true }",
+            "10: connection[yard].target[t].page.absent_ends: is no key of style \"until-empty\"; it belongs to link, next-url, \
+             cursor, page-number, offset",
         ),
         (
             "{ style = \"next-url\" }",

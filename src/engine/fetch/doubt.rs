@@ -1,4 +1,5 @@
-//! Sudden emptiness: the rule decides whether it is believed; since when it is said stands in the open finding, which a restart keeps.
+//! What has to be said again before it is believed: sudden emptiness, and silence about pages that there were. The rules decide; since when
+//! it is said stands in the open finding, which a restart keeps.
 
 use crate::domain::item::Sighting;
 use crate::domain::target::TargetState;
@@ -6,6 +7,7 @@ use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
 use crate::engine::findings;
 use crate::engine::targets::Target;
+use crate::rules::paging::{self, Unfinished};
 use crate::rules::reconcile;
 use crate::store::StoreError;
 
@@ -23,4 +25,35 @@ pub fn doubt(
     }
     let since = findings::empty_since(core, target)?;
     Ok(reconcile::doubted(before, seen, since, at, conn.base_interval()))
+}
+
+/// Why a reading ends without proof of its end.
+pub struct Broken {
+    pub why: String,
+    /// It is silence: since when.
+    pub silent_since: Option<Stamp>,
+}
+
+impl From<&str> for Broken {
+    fn from(why: &str) -> Broken {
+        Broken { why: why.to_owned(), silent_since: None }
+    }
+}
+
+/// What becomes of a reading whose end is not proved. `None`: it ends in silence, and has long enough for that to be its end.
+pub fn broken(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    before: &TargetState,
+    why: &Unfinished,
+    at: Stamp,
+) -> Result<Option<Broken>, StoreError> {
+    let said = core.door.redact(&why.to_string());
+    if !matches!(why, Unfinished::Silent { .. }) {
+        return Ok(Some(Broken { why: said, silent_since: None }));
+    }
+    let since = findings::silent_since(core, target)?;
+    let doubted = paging::doubted(before.scan.as_ref(), &said, since, at, conn.base_interval());
+    Ok(doubted.map(|since| Broken { why: said, silent_since: Some(since) }))
 }

@@ -24,6 +24,8 @@ pub struct Why {
     pub at: Stamp,
     /// It is only not asked yet.
     pub is_wait: bool,
+    /// Silence about other pages: since when.
+    pub silent_since: Option<Stamp>,
 }
 
 /// Pages without a proven end: what they changed, and why there are no more.
@@ -44,7 +46,7 @@ impl Part {
         (trouble, verdict): (Trouble, Option<&Verdict>),
     ) -> Learned {
         let Part { result, pages, of, why } = self;
-        let is_wait = why.is_wait;
+        let (is_wait, silent_since) = (why.is_wait, why.silent_since);
         let reason = why.words.unwrap_or_else(|| trouble.reason.clone());
         let said = match pages {
             0 => reason.clone(),
@@ -59,7 +61,7 @@ impl Part {
         let mut events: Vec<NewEvent> = result.iter().filter_map(|r| learn::changed(target, r, why.at)).collect();
         events.extend(learn::troubled(conn, target, before, (&trouble, rule.as_deref()), why.at));
         // A wait passes by itself, and a first page that failed is a trouble like any other.
-        let found = (pages > 0 && !is_wait).then(|| findings::scan_incomplete(conn, target, &scan));
+        let found = (pages > 0 && !is_wait).then(|| findings::scan_incomplete(conn, target, &scan, silent_since));
         let marked = |state: TargetState| TargetState { trouble: Some(trouble), scan: Some(scan), ..state };
         let writes = match result {
             // What a 304 would confirm is not on the shelf any more as it was.
@@ -70,7 +72,7 @@ impl Part {
             }
             None => vec![Write::Target(target.key.clone(), marked(before.clone()))],
         };
-        Learned { writes, events, findings: found.into_iter().collect(), quiet: false }
+        Learned { writes, events, findings: found.unwrap_or_default(), quiet: false }
     }
 }
 

@@ -2,6 +2,7 @@
 //! said is gathered in memory and reaches the shelf in one transaction: whole, when [`crate::rules::paging`] has proof of the end;
 //! else as what was seen, and said to be a part (A33). A crash in between publishes nothing.
 
+use super::doubt::Broken;
 use super::exchange::Exchanged;
 use super::learn::{self, Content, Judged, hear, settle, unexpected};
 use super::part::{self, Part, Why};
@@ -16,7 +17,7 @@ use crate::engine::core::{Conn, Core};
 use crate::engine::targets::Target;
 use crate::rules::budget::Refusal;
 use crate::rules::extract::wrong_shape;
-use crate::rules::paging::{Ask, Page, Pager, Step, Trail, digest};
+use crate::rules::paging::{Ask, Page, Pager, Step, Trail, Usual, digest};
 use crate::rules::reconcile::{self, Extent, Reconciled, reconcile_pages};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -107,7 +108,7 @@ enum Turn {
     /// A 304 to the first page, which speaks for all.
     Confirmed,
     /// It ends here, for this reason.
-    Broken(String),
+    Broken(Broken),
     /// This page was not good; perhaps it is the next time.
     Failed,
 }
@@ -118,36 +119,30 @@ impl Scanning {
     }
 
     /// Judges a reply: is it a page, and what follows? What is no page does not touch what was seen.
-    fn take_in(
-        &mut self,
-        core: &Core,
-        conn: &Conn,
-        target: &Target,
-        exchanged: &Exchanged,
-        got: Got,
-    ) -> (Verdict, Turn) {
+    fn take_in(&mut self, asked: Asked<'_>, exchanged: &Exchanged, got: Got<'_>) -> Result<(Verdict, Turn), Stopped> {
+        let Asked { core, conn, target, before, .. } = asked;
         let Got { pager, reply, verdict, body } = got;
-        let failed = |why: &str| (unexpected(core, conn, reply, why), Turn::Failed);
+        let failed = |why: &str| Ok((unexpected(core, conn, reply, why), Turn::Failed));
         let body = match (verdict.outcome, body) {
             (Outcome::Data, Some(body)) => body,
             (Outcome::Data, None) => return failed("empty answer"),
             (Outcome::NotModified, _) if self.is_first() && pager.spec().first_confirms_all => {
-                return (verdict, Turn::Confirmed);
+                return Ok((verdict, Turn::Confirmed));
             }
             (Outcome::NotModified, _) => {
                 return failed(UNCHANGED_PAGE);
             }
-            _ => return (verdict, Turn::Failed),
+            _ => return Ok((verdict, Turn::Failed)),
         };
         let seen = match target.extractor.extract(&body, reply.headers(), reply.arrived_at) {
             Ok(seen) => seen,
             Err(sentence) => return failed(&wrong_shape(&sentence)),
         };
-        let asked = Ask { location: exchanged.location.clone(), body: self.ask.body.clone() };
+        let ask = Ask { location: exchanged.location.clone(), body: self.ask.body.clone() };
         let (again, digest) = self.gathered(reply, seen);
         let answer = reply.result.as_ref().ok();
         let page = Page {
-            asked: &asked,
+            asked: &ask,
             headers: reply.headers(),
             body: &body,
             rows: target.extractor.rows(&body),
@@ -155,15 +150,18 @@ impl Scanning {
             digest,
             bytes: answer.map_or(0, |answer| answer.body.len() as u64),
         };
-        let turn = match pager.follow(&conn.spec.base_url, &mut self.trail, &page) {
+        let turn = match pager.follow(&conn.spec.base_url, Usual::of(before), &mut self.trail, &page) {
             Step::Next(ask) => {
                 self.ask = ask;
                 Turn::On
             }
             Step::Complete(_) => Turn::Whole,
-            Step::Incomplete(why) => Turn::Broken(core.door.redact(&why.to_string())),
+            Step::Incomplete(why) => {
+                let broken = doubt::broken(core, conn, target, before, &why, reply.arrived_at)?;
+                broken.map_or(Turn::Whole, Turn::Broken)
+            }
         };
-        (verdict, turn)
+        Ok((verdict, turn))
     }
 
     /// Takes in what a good page said: overlapping rows count once, the newest stands. How many overlap, and the page's digest.
@@ -264,20 +262,20 @@ pub async fn from_page(
     let Asked { core, conn, target, before, round } = asked;
     let (reply, verdict, body) = hear(core, conn, target.cost_from.as_ref(), &mut exchanged, conditional);
     let got = Got { pager, reply: &reply, verdict, body };
-    let (mut verdict, turn) = scan.take_in(core, conn, target, &exchanged, got);
-    let part = |scan: &Scanning, words| {
+    let (mut verdict, turn) = scan.take_in(asked, &exchanged, got)?;
+    let part = |scan: &Scanning, words, silent_since| {
         Ok::<_, Stopped>(Content::Part(scan.part(
             core,
             target,
             before,
-            Why { words, at: reply.arrived_at, is_wait: false },
+            Why { words, at: reply.arrived_at, is_wait: false, silent_since },
         )?))
     };
     let content = match &turn {
         Turn::On => Content::Page,
         Turn::Confirmed => Content::Confirmed,
-        Turn::Failed => part(&scan, None)?,
-        Turn::Broken(why) => part(&scan, Some(why.clone()))?,
+        Turn::Failed => part(&scan, None, None)?,
+        Turn::Broken(Broken { why, silent_since }) => part(&scan, Some(why.clone()), *silent_since)?,
         Turn::Whole => match scan.whole(asked, pager)? {
             Whole::Result(result) => Content::Replaced(result),
             Whole::Doubted(since) => {
@@ -344,6 +342,6 @@ pub async fn interrupted(
     }
     scan.told = Some(scan.trail.pages);
     let at = now.stamp();
-    let part = scan.part(core, target, before, Why { words: Some(words), at, is_wait: true })?;
+    let part = scan.part(core, target, before, Why { words: Some(words), at, is_wait: true, silent_since: None })?;
     part::waits(asked, *part, at).await
 }

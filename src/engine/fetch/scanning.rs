@@ -2,6 +2,7 @@
 //! published before the reading came to its proven end; one that cannot is given up whole (T7). Must not know what a reading makes of its
 //! targets.
 
+use super::doubt::{self, Broken};
 use super::exchange::Exchanged;
 use super::learn::{Content, Judged, Learned, hear, settle, unexpected};
 use super::{By, Done, Round, Stopped, Wish, trouble};
@@ -20,7 +21,7 @@ use crate::engine::words::{self, Telling};
 use crate::rules::budget::Refusal;
 use crate::rules::extract::wrong_shape;
 use crate::rules::feed::{self, Keep, Named, Owner, Taken};
-use crate::rules::paging::{Ask, Page, Step, Trail, digest};
+use crate::rules::paging::{Ask, Page, Step, Trail, Usual, digest};
 use crate::store::{Commit, Generation, GenerationRow, Write};
 use serde_json::Value;
 
@@ -89,7 +90,7 @@ enum Turn {
     On(Ask),
     Whole,
     /// It ends here, for this reason.
-    Broken(String),
+    Broken(Broken),
     /// This page was not good; perhaps it is the next time.
     Failed,
 }
@@ -111,7 +112,7 @@ impl Asked<'_> {
                 let whole = ScanState { building: Some(Building { next: None, ..building }), ..work.state.clone() };
                 (whole, Learned { quiet: false, ..quiet() })
             }
-            Turn::Broken(why) => self.gives_up(work, building, &verdict, why, reply.arrived_at),
+            Turn::Broken(broken) => self.gives_up(work, building, &verdict, broken, reply.arrived_at),
             Turn::Failed => self.failed(work, building, &verdict, &reply),
         };
         writes.push(Write::Scan(scan.key().clone(), state.clone()));
@@ -161,7 +162,8 @@ impl Asked<'_> {
             bytes: answer.body.len() as u64,
         };
         let mut trail = Trail::from(std::mem::take(&mut building.walked));
-        let step = scan.question.pager.as_ref().map(|pager| pager.follow(&conn.spec.base_url, &mut trail, &page));
+        let (base_url, usual) = (&conn.spec.base_url, Usual::of(self.before));
+        let step = scan.question.pager.as_ref().map(|pager| pager.follow(base_url, usual, &mut trail, &page));
         trail.pages = trail.pages.max(1);
         building.walked = trail.walked();
         building.as_of = building.as_of.or(Some(reply.arrived_at));
@@ -169,17 +171,18 @@ impl Asked<'_> {
         let turn = match step {
             Some(Step::Next(ask)) => Turn::On(ask),
             Some(Step::Incomplete(why)) => {
-                return Ok((verdict, Turn::Broken(core.door.redact(&why.to_string())), Vec::new()));
-            }
-            Some(Step::Complete(_)) | None if building.count.is_nobodys() => {
-                return Ok((
-                    unexpected(core, conn, reply, feed::NOBODYS),
-                    Turn::Broken(feed::NOBODYS.to_owned()),
-                    Vec::new(),
-                ));
+                let broken = doubt::broken(core, conn, &scan.question, self.before, &why, reply.arrived_at)?;
+                broken.map_or(Turn::Whole, Turn::Broken)
             }
             Some(Step::Complete(_)) | None => Turn::Whole,
         };
+        if let Turn::Broken(_) = turn {
+            return Ok((verdict, turn, Vec::new()));
+        }
+        if matches!(turn, Turn::Whole) && building.count.is_nobodys() {
+            let verdict = unexpected(core, conn, reply, feed::NOBODYS);
+            return Ok((verdict, Turn::Broken(feed::NOBODYS.into()), Vec::new()));
+        }
         let generation = Generation { scan: scan.key().clone(), number: building.number };
         Ok((verdict, turn, self.rows(work, &generation, taken)))
     }
@@ -233,7 +236,7 @@ impl Asked<'_> {
         let status = reply.result.as_ref().ok().map(|a| a.status);
         let why = trouble::reason(verdict, status, reply);
         if !passing || failures >= MAX_FAILURES {
-            return self.gives_up(work, building, verdict, why, reply.arrived_at);
+            return self.gives_up(work, building, verdict, why.as_str().into(), reply.arrived_at);
         }
         let trouble = self.trouble(verdict, part_of(&building, &why), reply.arrived_at);
         let learned = self.troubled((trouble, verdict), self.before.scan.clone(), reply.arrived_at);
@@ -246,7 +249,7 @@ impl Asked<'_> {
         work: &Work,
         building: Building,
         verdict: &Verdict,
-        why: String,
+        Broken { why, silent_since }: Broken,
         at: Stamp,
     ) -> (ScanState, Learned) {
         let Building { number, walked, count, .. } = &building;
@@ -256,7 +259,8 @@ impl Asked<'_> {
         let trouble = self.trouble(verdict, part_of(&building, &why), at);
         let mut learned = self.troubled((trouble, verdict), Some(read.clone()), at);
         // A first page that failed is a trouble like any other.
-        learned.findings.extend((pages > 0).then(|| findings::scan_incomplete(self.conn, &self.scan.question, &read)));
+        let found = (pages > 0).then(|| findings::scan_incomplete(self.conn, &self.scan.question, &read, silent_since));
+        learned.findings.extend(found.into_iter().flatten());
         let discarded = Discarded { number: *number, at, pages, of, rows: count.rows, why };
         (ScanState { building: None, discarded: Some(discarded), ..work.state.clone() }, learned)
     }

@@ -210,7 +210,7 @@ struct Finished {
     at: Stamp,
     /// What there is to tell of it, if anything.
     news: Option<String>,
-    whole: Option<FindingChange>,
+    whole: Vec<FindingChange>,
 }
 
 fn finished(core: &Core, scan: &Scan, work: &Work, building: &Building, draft: &Draft<'_>) -> Finished {

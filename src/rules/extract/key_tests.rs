@@ -106,6 +106,7 @@ fn keys_that_cannot_be_are_told() {
         style: PageStyle::Link,
         size: None,
         total: None,
+        absent_ends: false,
         first_confirms_all: false,
         max_pages: 9,
         max_items: 9,

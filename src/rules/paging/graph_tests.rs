@@ -13,10 +13,11 @@ const BASE: &str = "https://api.example.test/v1";
 /// What one page says of the others: any of it may be missing, wrong or hostile.
 #[derive(Clone, Debug)]
 struct Told {
-    next: Value,
-    more: Value,
+    next: Option<Value>,
+    more: Option<Value>,
     total: Value,
-    link: Option<String>,
+    /// And whether it is that of the next page.
+    link: Option<(String, bool)>,
     rows: u64,
     again: u64,
     digest: u8,
@@ -44,9 +45,9 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 prop_compose! {
-    fn pages()(next in values(), more in values(), total in values(), link in proptest::option::of(addresses()),
-               rows in 0..4u64, again in 0..3u64, digest in 0..6u8) -> Told {
-        let link = link.map(|to| format!("<{to}>; rel=\"next\""));
+    fn pages()(next in proptest::option::weighted(0.8, values()), more in proptest::option::weighted(0.8, values()), total in values(),
+               link in proptest::option::of((addresses(), any::<bool>())), rows in 0..4u64, again in 0..3u64, digest in 0..6u8) -> Told {
+        let link = link.map(|(to, is_next)| (format!("<{to}>; rel=\"{}\"", if is_next { "next" } else { "prev" }), is_next));
         Told { next, more, total, link, rows, again: again.min(rows), digest }
     }
 }
@@ -88,24 +89,31 @@ fn question(posts: bool) -> Ask {
     Ask { body, ..at("/tasks?x=1") }
 }
 
-/// Whether the last page, and the rows that came, contain what the style calls its end: asked apart from the rule.
-fn is_evidence(spec: &PageSpec, told: &Told, asked: &Ask, rows: u64) -> bool {
+/// Whether the last page, and the rows that came, contain what the style calls its end: asked apart from the rule. `silent_end`: whether
+/// silence is one here.
+fn is_evidence(spec: &PageSpec, told: &Told, asked: &Ask, rows: u64, silent_end: bool) -> bool {
     let nothing =
         |v: &Value| matches!(v, Value::Null | Value::Bool(false)) || v.as_str().is_some_and(|s| s.trim().is_empty());
     let number = |v: &Value| v.as_u64().or_else(|| v.as_str()?.trim().parse().ok());
     let enough = spec.total.is_none() || number(&told.total).is_some_and(|of| rows >= of);
     let by_style = match &spec.style {
-        PageStyle::Link => told.link.is_none(),
-        PageStyle::NextUrl { .. } => nothing(&told.next),
-        PageStyle::Cursor { more: Some(_), .. } => nothing(&told.more),
-        PageStyle::Cursor { more: None, .. } => nothing(&told.next),
-        PageStyle::Relay { .. } => told.more == Value::Bool(false),
+        PageStyle::Link => told.link.as_ref().map_or(silent_end, |(_, is_next)| !is_next),
+        PageStyle::Cursor { more: Some(_), .. } => match &told.more {
+            Some(more) => nothing(more),
+            None => silent_end || told.next.as_ref().is_some_and(nothing),
+        },
+        PageStyle::NextUrl { .. } | PageStyle::Cursor { more: None, .. } => {
+            told.next.as_ref().map_or(silent_end, nothing)
+        }
+        PageStyle::Relay { .. } => told.more == Some(Value::Bool(false)),
         PageStyle::Numbered { placing, first, ends, .. } => {
             let here = place::number(asked, placing).unwrap_or(*first);
             let last = ends.total_pages.is_some() && number(&told.total).is_some_and(|of| here + 1 >= first + of);
             let all = spec.total.is_some() && number(&told.total).is_some_and(|of| rows >= of);
             let short = ends.short_page && told.rows < spec.size.as_ref().map_or(0, |size| size.rows).max(1);
-            last || all || ends.next.is_some() && nothing(&told.next) || short || ends.empty_page && told.rows == 0
+            let silent_end = silent_end && ends.total_pages.is_none();
+            let told_so = ends.next.is_some() && told.next.as_ref().map_or(silent_end, nothing);
+            last || all || told_so || short || ends.empty_page && told.rows == 0
         }
     };
     by_style && enough
@@ -117,11 +125,11 @@ proptest! {
     fn whatever_a_provider_says(
         style in styles(), told in proptest::collection::vec(pages(), 1..8), totals in any::<bool>(),
         sized in proptest::option::of(1..4u64), max_pages in 1..9u32, max_items in 1..20u64,
-        posts in any::<bool>(),
+        posts in any::<bool>(), absent_ends in any::<bool>(), usual in (0..4u32, 0..12u64).prop_map(|(pages, items)| Usual { pages, items }),
     ) {
         let total = totals.then(|| json_at("$.total"));
         let size = sized.map(|rows| PageSize { param: Some("size".into()), rows });
-        let spec = PageSpec { total, size, max_pages, max_items, ..spec(style) };
+        let spec = PageSpec { total, size, max_pages, max_items, absent_ends, ..spec(style) };
         let pager = Pager::compile(&spec).unwrap();
         let (mut trail, mut asked, mut seen) = (Trail::default(), pager.first(&question(posts)), BTreeMap::new());
         let mut rows = 0;
@@ -132,12 +140,18 @@ proptest! {
             let at = asked.location.bytes().chain(asked.body.iter().copied()).fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(b.into())) % told.len();
             let told = &told[at];
             let info = json!({"hasNextPage": told.more, "endCursor": told.next});
-            let body = json!({"next": told.next, "more": told.more, "total": told.total, "info": info});
-            let headers: Vec<_> = told.link.iter().map(|v| ("link".to_owned(), v.clone())).collect();
+            let mut body = json!({"total": told.total, "info": info});
+            for (key, value) in [("next", &told.next), ("more", &told.more)] {
+                value.iter().for_each(|value| body[key] = (*value).clone());
+            }
+            let headers: Vec<_> = told.link.iter().map(|(v, _)| ("link".to_owned(), v.clone())).collect();
             let digest = [told.digest; 16];
             let page = Page { asked: &asked, headers: &headers, body: &body, rows: told.rows, again: told.again, digest, bytes: 9 };
             rows += told.rows - told.again;
-            match pager.follow(BASE, &mut trail, &page) {
+            let is_short = sized.is_some_and(|size| told.rows < size && u64::from(usual.pages) <= usual.items.div_ceil(size));
+            let is_usual = if usual.pages == 0 { absent_ends } else { usual.pages == 1 };
+            let silent_end = turn > 0 || is_usual || told.rows == 0 || is_short || totals;
+            match pager.follow(BASE, usual, &mut trail, &page) {
                 Step::Next(to) => {
                     let whole = if to.location.starts_with('/') { format!("{BASE}{}", to.location) } else { to.location.clone() };
                     let whole = url::Url::parse(&whole).unwrap();
@@ -146,7 +160,7 @@ proptest! {
                 }
                 Step::Complete(end) => {
                     prop_assert!(rows <= max_items);
-                    prop_assert!(is_evidence(&spec, told, &asked, rows), "{:?} without evidence: {:?}", end, told);
+                    prop_assert!(is_evidence(&spec, told, &asked, rows, silent_end), "{:?} without evidence: {:?}", end, told);
                     return Ok(());
                 }
                 Step::Incomplete(why) => {

@@ -3,18 +3,22 @@
 //! elsewhere or a bound that is met never look like one (A33). Must not know who asks, and for how many targets.
 //!
 //! * `source` reads a value of an answer · `link` reads `Link` headers · `place` puts a token or a number into a request · `step` is the
-//!   decision
+//!   decision · `silence` judges an answer without the key that would name another page
 
 #[cfg(test)]
 mod graph_tests;
 mod link;
 mod place;
+mod silence;
+#[cfg(test)]
+mod silence_tests;
 mod source;
 mod step;
 #[cfg(test)]
 mod tests;
 
 pub use crate::domain::page::Ask;
+pub use silence::{Usual, doubted};
 pub use step::{End, Step, Unfinished};
 
 use crate::domain::item::Sighting;

@@ -13,7 +13,9 @@ pub(super) enum Source {
 /// What stands there.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
-    /// Not there, null, empty or `false`.
+    /// It does not stand there at all.
+    Absent,
+    /// Null, empty or `false`.
     Nothing,
     True,
     Text(String),
@@ -40,13 +42,13 @@ impl Source {
     pub fn read(&self, headers: &[(String, String)], body: &Value) -> Found {
         match self {
             Source::Json(path) => match path.nodes(body).as_slice() {
-                [] => Found::Nothing,
+                [] => Found::Absent,
                 [one] => of_json(one),
                 _ => Found::Odd("several values"),
             },
             Source::Header(name) => {
                 let value = headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.trim());
-                value.map_or(Found::Nothing, of_text)
+                value.map_or(Found::Absent, of_text)
             }
         }
     }
@@ -98,7 +100,7 @@ mod tests {
     fn none_yes_and_numbers_in_their_spellings() {
         let source = Source::compile(&ValueSource::Json("$.next".to_owned())).unwrap();
         for (body, found) in [
-            (json!({}), Found::Nothing),
+            (json!({}), Found::Absent),
             (json!({"next": null}), Found::Nothing),
             (json!({"next": " "}), Found::Nothing),
             (json!({"next": false}), Found::Nothing),
@@ -116,6 +118,7 @@ mod tests {
         let header = Source::compile(&ValueSource::Header("x-more".to_owned())).unwrap();
         let more = |value: &str| header.read(&[("x-more".to_owned(), value.to_owned())], &Value::Null);
         assert_eq!((more("True"), more("false"), more("")), (Found::True, Found::Nothing, Found::Nothing));
+        assert_eq!(header.read(&[], &Value::Null), Found::Absent);
         assert_eq!(source.count(&[], &json!({"next": "12"})), Some(12));
         for odd in [json!(-1), json!(1.5), json!("many"), json!(true), json!([3])] {
             assert_eq!(source.count(&[], &json!({"next": odd})), None, "{odd}");

@@ -1,8 +1,8 @@
 //! The decision about one page: go on, the end, or an unfinished reading. What speaks against the page is asked before what speaks
-//! for the end.
+//! for the end, and silence is asked last.
 
 use super::source::{Found, Source};
-use super::{Ask, Page, Pager, Style, Trail, link, place, short};
+use super::{Ask, Page, Pager, Style, Trail, Usual, link, place, short};
 use crate::domain::page::{PageStyle, Placing, Step as Unit};
 use crate::rules::address::{self, Elsewhere};
 use crate::rules::extract::path::Path;
@@ -23,8 +23,10 @@ pub enum Step {
 /// The evidence that there is no other page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// No link, no address, no token.
+    /// Where the next page would be named, none is.
     NoNext,
+    /// Not even the key is there, and what else is known of the list says that this is its last page.
+    Unsaid,
     /// A word that says that there is no more.
     SaidSo,
     /// Of so many pages.
@@ -39,6 +41,9 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             End::NoNext => f.write_str("the answer names no next page"),
+            End::Unsaid => {
+                f.write_str("the answer does not speak of a next page, and by what is known of the list there is none")
+            }
             End::SaidSo => f.write_str("the provider says that there is no more"),
             End::LastPage(of) => write!(f, "the last page of {of}"),
             End::AllRows(of) => write!(f, "all of {of} rows"),
@@ -72,6 +77,10 @@ pub enum Unfinished {
     Shrank,
     /// A page without a row in the middle of the list.
     EmptyInBetween,
+    /// The key that would name the next page is not there; the last complete reading had so many, 0 before the first.
+    Silent {
+        usual: u32,
+    },
     /// What stands where the end should be told, in words.
     Unreadable(String),
 }
@@ -92,6 +101,11 @@ impl fmt::Display for Unfinished {
             Unfinished::NoWayOn(key) => write!(f, "the provider says that there is more, and {key} does not say where"),
             Unfinished::Shrank => f.write_str("rows went away while the pages were read"),
             Unfinished::EmptyInBetween => f.write_str("a page in the middle of the list is empty"),
+            Unfinished::Silent { usual: 0 } => f.write_str("the answer does not say whether there is another page"),
+            Unfinished::Silent { usual } => write!(
+                f,
+                "the answer does not say any more whether there is another page, and the last complete reading had {usual}"
+            ),
             Unfinished::Unreadable(what) => f.write_str(what),
         }
     }
@@ -101,8 +115,9 @@ impl fmt::Display for Unfinished {
 type Way = Result<Result<Ask, End>, Unfinished>;
 
 impl Pager {
-    /// Takes the page into the trail and decides. `base_url` is where the credential belongs.
-    pub fn follow(&self, base_url: &str, trail: &mut Trail, page: &Page<'_>) -> Step {
+    /// Takes the page into the trail and decides. `base_url` is where the credential belongs, `usual` what was known of the list before
+    /// this reading.
+    pub fn follow(&self, base_url: &str, usual: Usual, trail: &mut Trail, page: &Page<'_>) -> Step {
         trail.asked.insert(mark(page.asked));
         trail.pages = trail.pages.saturating_add(1);
         trail.rows = trail.rows.saturating_add(page.rows.saturating_sub(page.again));
@@ -113,6 +128,9 @@ impl Pager {
             Err(unfinished) => Step::Incomplete(unfinished),
             Ok(Err(end)) => match self.missing(trail, page) {
                 Some(too_few) => Step::Incomplete(too_few),
+                None if end == End::Unsaid && !self.ends_in_silence(usual, trail, page) => {
+                    Step::Incomplete(Unfinished::Silent { usual: usual.pages })
+                }
                 None => Step::Complete(end),
             },
             Ok(Ok(next)) => self.onward(trail, next),
@@ -176,7 +194,11 @@ impl Pager {
     fn way(&self, base_url: &str, trail: &Trail, page: &Page<'_>) -> Way {
         match &self.style {
             Style::Link => {
-                let links = page.headers.iter().filter(|(name, _)| name == "link").map(|(_, value)| value.as_str());
+                let mut links =
+                    page.headers.iter().filter(|(name, _)| name == "link").map(|(_, v)| v.as_str()).peekable();
+                if links.peek().is_none() {
+                    return Ok(Err(End::Unsaid));
+                }
                 match link::next(links) {
                     Ok(None) => Ok(Err(End::NoNext)),
                     Ok(Some(given)) => resolved(base_url, page.asked, given),
@@ -184,6 +206,7 @@ impl Pager {
                 }
             }
             Style::NextUrl { next } => match next.read(page.headers, page.body) {
+                Found::Absent => Ok(Err(End::Unsaid)),
                 Found::Nothing => Ok(Err(End::NoNext)),
                 Found::Text(given) => resolved(base_url, page.asked, &given),
                 odd => Err(unreadable(next, &odd, "an address")),
@@ -212,6 +235,11 @@ impl Pager {
         match next.as_ref().map(|next| (next, next.read(page.headers, page.body))) {
             None | Some((_, Found::True)) => {}
             Some((_, Found::Nothing)) => return Ok(Err(End::NoNext)),
+            // By the count of pages this is not the last.
+            Some((next, Found::Absent)) if total_pages.is_some() => {
+                return Err(Unfinished::NoWayOn(next.name().to_owned()));
+            }
+            Some((_, Found::Absent)) => return Ok(Err(End::Unsaid)),
             // A number is the next page's; an address says only that there is one.
             Some((_, Found::Text(text))) => on = text.trim().parse().unwrap_or(on),
             Some((next, odd)) => return Err(unreadable(next, &odd, "a number, an address or a yes")),
@@ -259,15 +287,19 @@ impl Pager {
 fn cursor(page: &Page<'_>, next: &Source, placing: &Placing, more: Option<&Source>) -> Way {
     let token = next.read(page.headers, page.body);
     let says_more = match more.map(|more| (more, more.read(page.headers, page.body))) {
-        None => None,
+        None => false,
         Some((_, Found::Nothing)) => return Ok(Err(End::SaidSo)),
-        Some((_, Found::True)) => Some(()),
+        Some((_, Found::True)) => true,
+        // There may be a token on the last page too: it does not speak in the place of what is not there.
+        Some((_, Found::Absent)) if token != Found::Nothing => return Ok(Err(End::Unsaid)),
+        Some((_, Found::Absent)) => false,
         Some((more, odd)) => return Err(unreadable(more, &odd, "true or false")),
     };
     match token {
         Found::Text(token) => put(page.asked, placing, &next.as_it_came(page.body).unwrap_or(token.into())),
-        Found::Nothing if says_more.is_some() => Err(Unfinished::NoWayOn(next.name().to_owned())),
+        Found::Nothing | Found::Absent if says_more => Err(Unfinished::NoWayOn(next.name().to_owned())),
         Found::Nothing => Ok(Err(End::NoNext)),
+        Found::Absent => Ok(Err(End::Unsaid)),
         odd => Err(unreadable(next, &odd, "a token")),
     }
 }

@@ -21,6 +21,8 @@ struct Inner {
     /// The page, from 0, that names a next one although it is the first again.
     leads_back: Option<usize>,
     elsewhere: Option<String>,
+    /// Whether nothing names a next page: neither key nor header is there.
+    silent: bool,
     /// Whether the first page has an entity tag, over all rows.
     tagged: bool,
     conditional: usize,
@@ -57,6 +59,7 @@ impl PagedProvider {
             retry_after: "7",
             leads_back: None,
             elsewhere: None,
+            silent: false,
             tagged: false,
             conditional: 0,
             orders: 0,
@@ -104,6 +107,10 @@ impl PagedProvider {
     /// Next addresses stand at this origin.
     pub fn leads_to(&self, origin: &str) {
         self.lock().elsewhere = Some(origin.to_owned());
+    }
+    /// Whether pages have, from now on, neither the key nor the header that would name the next one.
+    pub fn is_silent(&self, silent: bool) {
+        self.lock().silent = silent;
     }
     /// The first page has an entity tag from now on.
     pub fn tags(&self) {
@@ -211,7 +218,12 @@ impl Inner {
         let next = (from + size < self.rows.len()).then_some(from + size);
         let next = if self.leads_back == Some(page) { Some(0) } else { next };
         let origin = self.elsewhere.clone().unwrap_or_else(|| format!("http://{address}"));
-        page_of(style, (&origin, path), (Value::from(rows), tag), (next, self.rows.len(), size))
+        page_of(
+            if self.silent { "silent" } else { style },
+            (&origin, path),
+            (Value::from(rows), tag),
+            (next, self.rows.len(), size),
+        )
     }
 }
 
