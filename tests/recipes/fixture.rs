@@ -4,6 +4,7 @@ use larder::domain::item::Sighting;
 use larder::domain::reply::Answer as Reply;
 use larder::domain::spec::{ConnectionSpec, TargetSpec};
 use larder::domain::time::Wall;
+use larder::rules::paging::{End, Step};
 use larder::rules::reconcile::shown;
 use larder::rules::trial::{Trial, trial};
 use std::collections::BTreeMap;
@@ -47,6 +48,10 @@ pub struct Answer {
     /// Seconds.
     pub hold: Option<u64>,
     pub items: Option<usize>,
+    /// Of a page: `next`, `end` (it says that it is the last), `silence` (it says nothing, and is the last by that) or `unfinished`.
+    pub follows: Option<String>,
+    /// Part of what is asked next: of its address, or of its body.
+    pub asks: Option<String>,
     /// Key -> field (or `title`, `state`) -> what is shown.
     pub item: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -119,6 +124,14 @@ impl Answer {
         }
         let items = tried.items.as_deref().unwrap_or_default();
         same("number of items", format!("{:?}", tried.items.as_ref().map(Vec::len)), format!("{:?}", self.items));
+        let follows = tried.follows.as_ref();
+        same("what follows", format!("{:?} ({follows:?})", follows.map(word)), {
+            format!("{:?} ({follows:?})", self.follows.as_deref())
+        });
+        let asked = follows.map(asked).unwrap_or_default();
+        if let Some(part) = self.asks.as_ref().filter(|part| !asked.contains(part.as_str())) {
+            same("what is asked next", asked, part.clone());
+        }
         for (key, fields) in &self.item {
             let item = items.iter().find(|item| item.key == *key);
             for (name, must) in fields {
@@ -136,5 +149,22 @@ impl Answer {
             "state" => item.state.as_ref().map_or("none", |state| state.now(&tried.now)).to_owned(),
             _ => field().map_or("no such field".to_owned(), |(_, v)| shown(v).unwrap_or("unknown".to_owned())),
         }
+    }
+}
+
+/// What follows from a page, in a word.
+pub fn word(step: &Step) -> &'static str {
+    match step {
+        Step::Next(_) => "next",
+        Step::Complete(End::Unsaid) => "silence",
+        Step::Complete(_) => "end",
+        Step::Incomplete(_) => "unfinished",
+    }
+}
+
+fn asked(step: &Step) -> String {
+    match step {
+        Step::Next(ask) => format!("{} {}", ask.location, String::from_utf8_lossy(&ask.body)),
+        Step::Complete(_) | Step::Incomplete(_) => String::new(),
     }
 }

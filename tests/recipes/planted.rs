@@ -82,6 +82,30 @@ fn every_fault_is_seen() {
     let only_good = ANSWERS.split("[[answer]]").nth(1).map(|first| format!("[[answer]]{first}")).expect("the first");
     let said = found(RECIPE, &only_good);
     assert!(said.contains("no answer shows a refusal"), "{said}");
+    let page = "page = { style = \"cursor\", next = \"$.next\", param = \"after\" }\n[target.fields]";
+    let paged = RECIPE.replace("[target.fields]", page);
+    for (next, follows, told) in [
+        ("", "", "what follows is Some(\"unfinished\")"),
+        ("", "follows = \"unfinished\"", "no answer shows the last page of target zones"),
+        ("", "follows = \"unfinished\"", "no answer shows the first page of several of target zones"),
+        (",\"next\":\"b\"", "follows = \"next\"", "no answer shows the last page of target zones"),
+        (",\"next\":\"b\"", "follows = \"end\"", "what follows is Some(\"next\")"),
+        (",\"next\":\"b\"", "follows = \"next\"\nasks = \"after=c\"", "what is asked next is /zones?after=b"),
+        (",\"next\":[]", "follows = \"end\"", "what follows is Some(\"unfinished\")"),
+    ] {
+        let answers =
+            ANSWERS.replace("7}]}", &format!("7}}]{next}}}")).replace("items = 1", &format!("items = 1\n{follows}"));
+        let said = found(&paged, &answers);
+        assert!(said.contains(told), "{next} {follows}: {told} is not told:\n{said}");
+    }
+    assert!(
+        found(RECIPE, &ANSWERS.replace("items = 1", "items = 1\nfollows = \"end\"")).contains("what follows is None")
+    );
+    let silent = paged.replace("param = \"after\"", "param = \"after\", absent_ends = true");
+    let said = found(&silent, &ANSWERS.replace("items = 1", "items = 1\nfollows = \"silence\""));
+    assert!(said.contains("no fact says so of its last page") && !said.contains("what follows"), "{said}");
+    let said = found(&silent.replace("It is so.", "The last page has none."), ANSWERS);
+    assert!(!said.contains("no fact says so"), "{said}");
     let unsourced = RECIPE.split("[[fact]]").next().expect("before the facts");
     assert!(found(unsourced, ANSWERS).contains("nobody says so"));
     assert!(Fixture::read(&ANSWERS.replace("outcome", "outcom")).is_err(), "a misspelt expectation is refused");
