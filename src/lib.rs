@@ -13,11 +13,11 @@
 //! web/         pages, JSON API, events, metrics; the only room that knows axum and askama
 //! engine/      the shell: the one fetch path, poller, jobs, events, webhooks; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
-//! upstream/    the door: send(Permit, Request) -> Reply, renew(Permit) -> Renewal; webhooks; the only room that knows reqwest and the secrets
+//! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; webhooks; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
 //! rules/       pure decisions: budget, line, schedule, breaker, throttle, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
-//!              freshness, plan, delivery, trial, gateway
+//!              freshness, plan, delivery, trial, gateway, stream
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
 //! ```

@@ -25,6 +25,7 @@ pub mod quota;
 pub mod ratelimit;
 pub mod reconcile;
 pub mod schedule;
+pub mod stream;
 pub mod template;
 pub mod text;
 pub mod throttle;
