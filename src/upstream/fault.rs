@@ -1,6 +1,9 @@
 //! Errors of the client as our own words. Knows the error types of reqwest, hyper and rustls; prints none of them raw,
 //! since they carry URLs and headers (A46, A47): only the innermost cause is quoted, and the door redacts that too.
 
+use super::gate::{Attempt, Progress};
+use super::http::out_of_time;
+use super::route::Route;
 use crate::domain::reply::Failure;
 use rustls::CertificateError;
 use std::error::Error;
@@ -41,6 +44,17 @@ fn tls_words(error: &rustls::Error) -> String {
             "its certificate is signed by nobody that this machine trusts".to_owned()
         }
         other => format!("no TLS ({})", cut(&other.to_string())),
+    }
+}
+
+/// Why there is not even the head of an answer.
+pub(super) fn no_head(error: &reqwest::Error, attempt: &Attempt, route: &Route) -> (Failure, String) {
+    match attempt.progress() {
+        Progress::Up(_) => before_body(error),
+        Progress::Connecting => {
+            (Failure::Connect, format!("No connection to {}: {}.", route.origin(), connect_words(error)))
+        }
+        Progress::TooSlow | Progress::TooLate => out_of_time(attempt, route),
     }
 }
 

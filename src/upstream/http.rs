@@ -15,7 +15,7 @@ use super::redact::{Redactor, Secret};
 use super::route::{NoWay, Route};
 use super::tokens::{Renewal, Renewed, Vault};
 use super::wire::Wire;
-use super::{Door, Request, fault};
+use super::{Door, Opened, Request, fault};
 use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::{Answer, Failure, Reply};
@@ -142,7 +142,7 @@ impl HttpDoor {
     }
 
     /// Without any known secret.
-    fn clean(&self, answer: Answer) -> Answer {
+    pub(super) fn clean(&self, answer: Answer) -> Answer {
         Answer { body: self.redactor.body(answer.body), ..answer }
     }
 
@@ -195,7 +195,7 @@ impl HttpDoor {
     }
 
     /// What came of an exchange, now that it is over. Words about a failure lose their secrets here.
-    fn replied(&self, result: Result<Answer, Fault>) -> Reply {
+    pub(super) fn replied(&self, result: Result<Answer, Fault>) -> Reply {
         let arrived_at = self.clock.now().stamp();
         match result {
             Ok(answer) => Reply { arrived_at, result: Ok(answer), detail: String::new() },
@@ -205,7 +205,7 @@ impl HttpDoor {
         }
     }
 
-    fn prepare(&self, route: &Route, request: &Request) -> Result<(Client, reqwest::Request), Fault> {
+    pub(super) fn prepare(&self, route: &Route, request: &Request) -> Result<(Client, reqwest::Request), Fault> {
         let token = || self.vault.as_ref()?.access_token(&request.connection);
         let credential = route.credential(token).map_err(|words| (Failure::NotSent, words))?;
         let url = route.url(&request.location, &credential).map_err(|no_way| match no_way {
@@ -240,20 +240,13 @@ impl HttpDoor {
     ) -> Result<Answer, Fault> {
         match client.execute(request).await {
             Ok(response) => self.read(response, route).await,
-            Err(error) => Err(match attempt.progress() {
-                Progress::Up(_) => fault::before_body(&error),
-                Progress::Connecting => {
-                    let words = fault::connect_words(&error);
-                    (Failure::Connect, format!("No connection to {}: {words}.", route.origin()))
-                }
-                Progress::TooSlow | Progress::TooLate => out_of_time(attempt, route),
-            }),
+            Err(error) => Err(fault::no_head(&error, attempt, route)),
         }
     }
 
     /// Reads the body. A broken body under an error status still is an answer, with what came of it: the status and its
     /// `Retry-After` arrived whole, and a 429 must hold whatever became of its page.
-    async fn read(&self, mut response: Response, route: &Route) -> Result<Answer, Fault> {
+    pub(super) async fn read(&self, mut response: Response, route: &Route) -> Result<Answer, Fault> {
         let status = response.status().as_u16();
         let headers = self.text_headers(response.headers());
         let mut body = Vec::new();
@@ -291,7 +284,7 @@ impl HttpDoor {
     }
 
     /// Lower-case names; values that are not text are left out, secrets are taken out (a `Location` may echo our query).
-    fn text_headers(&self, headers: &HeaderMap) -> Vec<(String, String)> {
+    pub(super) fn text_headers(&self, headers: &HeaderMap) -> Vec<(String, String)> {
         let text = |(name, value): (&HeaderName, &HeaderValue)| {
             let value = value.to_str().ok()?;
             Some((name.as_str().to_owned(), self.redactor.text(value).into_owned()))
@@ -314,6 +307,14 @@ impl Door for HttpDoor {
     }
     fn pass(&self, permit: Permit, passing: Passing) -> Pin<Box<dyn Future<Output = Passed> + Send + '_>> {
         Box::pin(self.pass_within(permit.send_by(), permit.deadline(), passing))
+    }
+    fn open<'a>(
+        &'a self,
+        permit: Permit,
+        request: &'a Request,
+        last: Option<Arc<str>>,
+    ) -> Pin<Box<dyn Future<Output = Opened> + Send + 'a>> {
+        Box::pin(self.open_within(permit.send_by(), permit.deadline(), request, last))
     }
     fn vault(&self) -> Option<&Vault> {
         self.vault.as_ref()

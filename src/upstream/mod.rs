@@ -1,5 +1,6 @@
 //! The real door: reqwest with rustls.
-//! The only room that knows reqwest: `send(Permit, Request) -> Reply`, `pass(Permit, Passing) -> Passed`, `renew(Permit) -> Renewal`. One request, one permit; follows nothing by itself.
+//! The only room that knows reqwest: `send(Permit, Request) -> Reply`, `pass(Permit, Passing) -> Passed`, `open(Permit, Request) -> Opened`,
+//! `renew(Permit) -> Renewal`. One request, one permit; follows nothing by itself.
 
 pub mod boundary;
 mod clients;
@@ -8,6 +9,7 @@ mod fault;
 mod gate;
 pub mod http;
 pub mod messenger;
+mod open;
 pub mod pass;
 pub mod redact;
 pub mod route;
@@ -19,10 +21,13 @@ mod wire;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::{Failure, Reply};
 use crate::rules::budget::Permit;
+use crate::rules::stream::reading::Heard;
+use futures_util::Stream;
 use messenger::Messenger;
 use pass::{Passed, Passing};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use tokens::{Renewal, Renewed, Vault};
 
 /// What to ask. The credential is attached by the door, to the connection's own host only.
@@ -37,6 +42,17 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
+/// What a stream says; the last that comes is an error, and says why it ended. Dropping it closes the socket.
+pub type EventFlow = Pin<Box<dyn Stream<Item = Result<Heard, String>> + Send>>;
+
+/// What came of opening a stream of events.
+pub struct Opened {
+    /// Without a body where `events` has it.
+    pub reply: Reply,
+    /// `None`: the provider answered something else, or nothing.
+    pub events: Option<EventFlow>,
+}
+
 /// The one door to the network. The simulator has its own.
 pub trait Door: Send + Sync + 'static {
     /// Never fails: what went wrong is in the reply. 3xx are handed back as answers with their `location`.
@@ -47,6 +63,19 @@ pub trait Door: Send + Sync + 'static {
         let arrived_at = permit.charge().reserved_at;
         let detail = format!("This door passes nothing on for {}.", passing.connection);
         Box::pin(std::future::ready(Passed { arrived_at, result: Err(Failure::NotSent), detail }))
+    }
+    /// Opens a stream of events, to go on after the event `last`. One request, one permit, as `send`; its deadline is that of the answer's
+    /// head. A door that cannot open streams has not sent anything.
+    fn open<'a>(
+        &'a self,
+        permit: Permit,
+        request: &'a Request,
+        _last: Option<Arc<str>>,
+    ) -> Pin<Box<dyn Future<Output = Opened> + Send + 'a>> {
+        let arrived_at = permit.charge().reserved_at;
+        let detail = format!("This door opens no streams for {}.", request.connection);
+        let reply = Reply { arrived_at, result: Err(Failure::NotSent), detail };
+        Box::pin(std::future::ready(Opened { reply, events: None }))
     }
     /// Where the tokens are of credentials that renew themselves; `None` where none does.
     fn vault(&self) -> Option<&Vault> {

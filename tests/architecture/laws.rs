@@ -148,7 +148,7 @@ pub fn table_is_ordered(rooms: &[Room]) -> Vec<String> {
 pub fn one_path(tree: &Tree) -> Vec<String> {
     let fetch = |s: &Source| s.path.starts_with("src/engine/fetch") || s.room() == "upstream";
     let called = words(tree, |s| &s.methods)
-        .filter(|(_, w)| ["send", "pass", "renew"].contains(&w.word.as_str()) && w.on.ends_with("door"));
+        .filter(|(_, w)| ["send", "pass", "open", "renew"].contains(&w.word.as_str()) && w.on.ends_with("door"));
     let called = called.map(|(s, w)| (s, &w.place, format!("`{}.{}()`", w.on, w.word)));
     let named = mentions(tree).filter(|(_, m)| m.ends_with("Door::send")).map(|(s, m)| (s, &m.place, m.text()));
     let all = called.chain(named).filter(|(s, place, _)| !fetch(s) && !place.test);

@@ -108,6 +108,7 @@ fn a_second_path_through_the_door_is_caught() {
         ),
         caught(laws::one_path, "src/web/api.rs", "fn f() { go(Door::send); }", "only engine/fetch"),
         caught(laws::one_path, "src/app.rs", "fn f() { http_door.send(p, r); }", "`http_door.send()`"),
+        caught(laws::one_path, "src/engine/streams/drive.rs", "fn f() { core.door.open(p, &r); }", "`door.open()`"),
         passed(laws::one_path, "src/engine/fetch/exchange.rs", "fn f() { core.door.send(permit, request); }"),
         passed(laws::one_path, "src/engine/events.rs", "fn f() { channel.send(event); door.redact(text); }"),
     ]);

@@ -3,6 +3,7 @@
 mod bodies;
 mod clock;
 mod door;
+mod open;
 mod pass;
 mod provider;
 mod route;
