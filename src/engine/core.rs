@@ -6,6 +6,7 @@ use super::polling::Polling;
 use super::put::Putting;
 use super::scans::Scan;
 use super::sharing::Sharing;
+use super::streams::Streams;
 use super::targets::{Target, Targets};
 use super::trigger::Triggers;
 use super::turns::Turns;
@@ -54,6 +55,8 @@ pub struct Core {
     /// One renewal at a time for each credential that renews itself.
     pub renewals: BTreeMap<CredentialId, tokio::sync::Mutex<()>>,
     pub started: Stamp,
+    /// Event streams that are read, or were lately.
+    pub streams: Streams,
     /// Sentences about the start.
     pub notes: Vec<String>,
     pub stop: CancellationToken,
@@ -127,6 +130,7 @@ impl Core {
             putting: seams.putting,
             room: seams.room,
             started: now.stamp(),
+            streams: Streams::default(),
             notes,
             stop: CancellationToken::new(),
             begun: CancellationToken::new(),

@@ -5,7 +5,7 @@
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
-//! * [`scans`] readings that feed many targets
+//! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
@@ -35,6 +35,7 @@ pub mod retention;
 pub mod scans;
 pub mod sharing;
 pub mod spending;
+pub mod streams;
 pub mod targets;
 pub mod trigger;
 pub mod turns;

@@ -137,7 +137,7 @@ pub async fn exchange(
     hops(core, conn, asking, permit, request).await
 }
 
-fn is_rejected(core: &Core, conn: &Conn, reply: &Reply) -> bool {
+pub(super) fn is_rejected(core: &Core, conn: &Conn, reply: &Reply) -> bool {
     let verdict = conn.classifier.classify(reply, false, core.clock.now().wall()).verdict;
     verdict.outcome == Outcome::CredentialRejected
 }

@@ -10,6 +10,7 @@ mod holds;
 mod in_turn;
 pub mod learn;
 pub mod lessons;
+pub mod open;
 pub mod part;
 pub mod pass;
 pub mod scan;

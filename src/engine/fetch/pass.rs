@@ -81,7 +81,7 @@ pub async fn pass(
 }
 
 /// A place in the line until the budget lets it through, or says that this is no matter of a moment.
-async fn in_turn(
+pub(super) async fn in_turn(
     core: &Core,
     conn: &Conn,
     asking: &Asking,

@@ -1,0 +1,119 @@
+//! Opening a stream of events for the gateway: admitted and charged as every other request, and what the head of its answer says of limits,
+//! holds and the breaker is heeded as of every other answer. Whether it is worth asking again, and when, is for who wants the stream.
+
+use super::exchange::{Asking, Exchanged, Whose, admit, is_rejected, settle};
+use super::learn::{consequences, hear, placeholder};
+use super::pass::in_turn;
+use super::{Stopped, lessons, token};
+use crate::domain::ids::{Caller, Endpoint};
+use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::reply::{Answer, Reply};
+use crate::domain::spec::endpoint_of;
+use crate::domain::time::Span;
+use crate::engine::core::{Conn, Core};
+use crate::rules::budget::Permit;
+use crate::store::{Commit, Write};
+use crate::upstream::{EventFlow, Opened, Request};
+use std::sync::Arc;
+
+/// How long an opening waits in line: what is over in a moment is worth it.
+const PATIENCE: Span = Span::from_secs(2);
+
+/// Which stream.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Path and query below the base URL.
+    pub location: String,
+    /// Units of the limits that an opening takes.
+    pub cost: u32,
+}
+
+impl Wanted {
+    pub fn endpoint(&self) -> Endpoint {
+        endpoint_of(&self.location)
+    }
+}
+
+/// What came of it.
+pub enum Opening {
+    Stream(EventFlow),
+    /// The provider answered something that is no stream.
+    Answer(Answer, Verdict),
+    /// There is no answer, and this is why.
+    Nothing(String),
+}
+
+/// Asks for the stream, to go on after the event `last`.
+pub async fn open(core: &Core, conn: &Conn, wanted: &Wanted, last: Option<Arc<str>>) -> Result<Opening, Stopped> {
+    let asking = Asking { caller: Caller::Gateway, target: None, endpoint: wanted.endpoint(), cost: wanted.cost };
+    let ends = core.clock.now().steady + PATIENCE;
+    let permit = in_turn(core, conn, &asking, ends, &core.stop).await?;
+    let carried = token::version(core, conn);
+    let (mut exchanged, mut events) = send(core, conn, (&asking, wanted), permit, last.clone()).await;
+    let refused = events.is_none() && is_rejected(core, conn, &exchanged.reply);
+    if let Some(version) = carried.filter(|_| refused) {
+        let rule = "the access token is not accepted any more; it is renewed once".to_owned();
+        settle(core, conn, &exchanged, Outcome::CredentialRejected, rule).await?;
+        let renewed = token::renew(core, conn, asking.caller, Some(version)).await;
+        renewed.map_err(|stopped| stopped.once(Stopped::Unrenewed))?;
+        let permit = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await;
+        let permit = permit.map_err(|stopped| stopped.once(Stopped::Unrepeated))?;
+        (exchanged, events) = send(core, conn, (&asking, wanted), permit, last).await;
+    }
+    learn(core, conn, exchanged, events).await
+}
+
+async fn send(
+    core: &Core,
+    conn: &Conn,
+    (asking, wanted): (&Asking, &Wanted),
+    permit: Permit,
+    last: Option<Arc<str>>,
+) -> (Exchanged, Option<EventFlow>) {
+    let (charge, reserved_at) = (permit.id(), permit.charge().reserved_at);
+    let (location, headers, body) = (wanted.location.clone(), Vec::new(), Vec::new());
+    let request = Request { connection: conn.spec.key.clone(), method: "GET", location, headers, body };
+    let Opened { reply, events } = core.door.open(permit, &request, last).await;
+    let exchanged = Exchanged::new(reply, (charge, reserved_at), asking, asking, &request.location);
+    (Exchanged { whose: Whose::Clients, ..exchanged }, events)
+}
+
+/// Write 2. A stream is a good answer as soon as the provider accepts: what it brings, and whether, is no matter of the account.
+async fn learn(
+    core: &Core,
+    conn: &Conn,
+    mut exchanged: Exchanged,
+    events: Option<EventFlow>,
+) -> Result<Opening, Stopped> {
+    let (reply, verdict) = match &events {
+        Some(_) => {
+            let reply = std::mem::replace(&mut exchanged.reply, placeholder());
+            exchanged.claims = lessons::claims(core, conn, &exchanged, &reply, None);
+            (reply, Verdict::new(Outcome::Data, "status 200, an event stream"))
+        }
+        None => {
+            let (reply, verdict, _) = hear(core, conn, None, &mut exchanged, false);
+            (reply, verdict)
+        }
+    };
+    let mut state = conn.state.lock().await;
+    let after = consequences(core, conn, &exchanged, &reply, verdict.clone(), &state);
+    let commit = Commit {
+        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
+        writes: vec![Write::Connection(conn.spec.key.clone(), after.state.clone())],
+        events: after.events,
+        findings: after.findings,
+        learned: after.learned,
+        ..Commit::default()
+    };
+    let told = core.commit(commit).await?;
+    *state = after.state;
+    drop(state);
+    core.publish(told);
+    Ok(match (events, reply) {
+        (Some(events), _) => Opening::Stream(events),
+        (None, Reply { result: Ok(answer), .. }) => Opening::Answer(answer, verdict),
+        (None, Reply { detail, .. }) => Opening::Nothing(detail),
+    })
+}
