@@ -45,6 +45,16 @@ pub struct SpendLine {
     pub target: Option<TargetName>,
 }
 
+/// What requests since the start of the process have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Counted {
+    pub connection: ConnectionKey,
+    pub caller: Caller,
+    /// One of a bounded number, or [`OTHERS`].
+    pub endpoint: Endpoint,
+    pub outcome: Outcome,
+}
+
 /// What they come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spend {

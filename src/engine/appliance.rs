@@ -9,8 +9,7 @@ use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
-use crate::domain::outcome::Outcome;
-use crate::domain::spend::SpendAsk;
+use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
 use crate::store::{StoreError, TokenRecord};
 use std::sync::Arc;
@@ -93,8 +92,8 @@ impl Appliance {
         }
     }
 
-    /// Requests since the start, by connection, caller and outcome.
-    pub fn counters(&self) -> Vec<((ConnectionKey, Caller, Outcome), u64)> {
+    /// Requests since the start, and the units that they took.
+    pub fn counters(&self) -> Vec<(Counted, Spend)> {
         self.core.counters()
     }
 

@@ -19,6 +19,7 @@ use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKe
 use crate::domain::limit::{Kind, Limit};
 use crate::domain::outcome::Outcome;
 use crate::domain::spec::ConnectionSpec;
+use crate::domain::spend::{Counted, OTHERS, Spend};
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::classify::Classifier;
 use crate::rules::hold::back;
@@ -26,7 +27,7 @@ use crate::rules::quota::Reader;
 use crate::rules::schedule;
 use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, broadcast};
@@ -37,6 +38,8 @@ use tokio_util::sync::CancellationToken;
 const EVENT_BUFFER: usize = 1024;
 /// How often the clock's mark rides on a charge.
 const MARK_EVERY: Span = Span::from_secs(60);
+/// Endpoints of a connection that requests are counted by; those that come later are counted together.
+const MOST_ENDPOINTS: usize = 50;
 /// How long the commit of a charge may take before its permit runs out unused.
 pub const SLOW_COMMIT: Span = Span::from_secs(5);
 
@@ -63,7 +66,7 @@ pub struct Core {
     /// What a crash left behind is settled and the loops run. Before that nobody's wish is taken up.
     pub begun: CancellationToken,
     events: broadcast::Sender<Event>,
-    counters: Mutex<BTreeMap<(ConnectionKey, Caller, Outcome), u64>>,
+    counters: Mutex<BTreeMap<Counted, Spend>>,
     tasks: Mutex<JoinSet<()>>,
     /// Rung when a scan has published what has to be moved to its place.
     pub moving: Notify,
@@ -227,14 +230,26 @@ impl Core {
         self.events.subscribe()
     }
 
-    pub fn count(&self, connection: &ConnectionKey, caller: Caller, outcome: Outcome) {
+    /// One request more, and what it took.
+    pub fn count(
+        &self,
+        connection: &ConnectionKey,
+        (caller, endpoint): (Caller, &Endpoint),
+        outcome: Outcome,
+        units: u32,
+    ) {
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
-        *counters.entry((connection.clone(), caller, outcome)).or_default() += 1;
+        let known: BTreeSet<&Endpoint> =
+            counters.keys().filter(|c| c.connection == *connection).map(|c| &c.endpoint).collect();
+        let is_named = known.contains(endpoint) || known.len() < MOST_ENDPOINTS;
+        let endpoint = if is_named { endpoint.clone() } else { Endpoint(OTHERS.to_owned()) };
+        let counted = Counted { connection: connection.clone(), caller, endpoint, outcome };
+        *counters.entry(counted).or_default() += Spend { requests: 1, units: units.into() };
     }
 
-    pub fn counters(&self) -> Vec<((ConnectionKey, Caller, Outcome), u64)> {
+    pub fn counters(&self) -> Vec<(Counted, Spend)> {
         let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
-        counters.iter().map(|(k, n)| (k.clone(), *n)).collect()
+        counters.iter().map(|(counted, spend)| (counted.clone(), *spend)).collect()
     }
 
     pub fn beat(&self) {

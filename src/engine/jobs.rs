@@ -125,6 +125,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
+    after.count(core, conn, &exchanged);
     let (job_state, message) = judge(command, &after.verdict, after.status, body.as_ref(), &reply.detail);
     let again = job_state == JobState::Queued;
     let now = core.clock.now();

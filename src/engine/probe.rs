@@ -125,6 +125,7 @@ async fn learn(core: &Core, conn: &Conn, target: &Target, mut exchanged: Exchang
         units: exchanged.charged.max(exchanged.cost.unwrap_or(0)),
         at: When(reply.arrived_at.wall),
     };
+    after.count(core, conn, &exchanged);
     let commit = Commit {
         resolve: Some((conn.credential, exchanged.charge, after.resolution)),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),

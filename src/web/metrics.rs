@@ -1,12 +1,13 @@
 //! `/metrics` for Prometheus (OpenMetrics text): what the pages show, as numbers. Gauges are read from the same views as the
 //! pages at the moment of the scrape. Labels are bounded: names from the configuration, words from closed enums, route
-//! templates; never a path or a text of the provider.
+//! templates, and of each connection a bounded number of endpoints; never a text of the provider.
 
 use super::WebState;
 use super::access::Viewer;
 use super::errors::{Kind, Problem};
 use crate::domain::finding::FindingKind;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
+use crate::domain::spend::Counted;
 use crate::domain::state::State as Word;
 use crate::domain::time::ClockTrust;
 use crate::engine::view::{BudgetView, ConnectionView, TargetView};
@@ -113,21 +114,24 @@ fn process(web: &WebState, registry: &mut Registry) {
 }
 
 fn upstream(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
-    let requests = Counters::default();
+    let (requests, units) = (Counters::default(), Counters::default());
     registry.register(
         "upstream_requests",
-        "Requests to providers, by who spent them and what became of them",
+        "Requests to providers, by who spent them, where, and what became of them",
         requests.clone(),
     );
-    for ((key, caller, outcome), count) in web.shelf().counters() {
-        if viewer.may_read(&key.organization) {
+    registry.register("upstream_units", "Units of the limits that these requests took", units.clone());
+    for (Counted { connection, caller, endpoint, outcome }, spent) in web.shelf().counters() {
+        if viewer.may_read(&connection.organization) {
             let labels = vec![
-                ("organization", key.organization.0),
-                ("connection", key.connection.0),
+                ("organization", connection.organization.0),
+                ("connection", connection.connection.0),
                 ("caller", caller.word().to_owned()),
+                ("endpoint", endpoint.0),
                 ("outcome", outcome.word().to_owned()),
             ];
-            requests.get_or_create(&labels).inc_by(count);
+            requests.get_or_create(&labels).inc_by(spent.requests);
+            units.get_or_create(&labels).inc_by(spent.units);
         }
     }
 }

@@ -5,8 +5,7 @@ use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
-use crate::domain::outcome::Outcome;
-use crate::domain::spend::SpendAsk;
+use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::target::Phase;
 use crate::domain::time::Now;
 use crate::engine::appliance::{Appliance, Health, TokenInfo};
@@ -24,9 +23,6 @@ use tokio::sync::broadcast;
 
 /// The answer of an operation that may take as long as the provider does.
 pub type Slow<'a, T> = Pin<Box<dyn Future<Output = Result<T, Denied>> + Send + 'a>>;
-
-/// One count of [`Shelf::counters`].
-pub type RequestCount = ((ConnectionKey, Caller, Outcome), u64);
 
 /// The part of [`Appliance`] that pages, API and metrics use; each method means what it means there.
 pub trait Shelf: Send + Sync + 'static {
@@ -52,7 +48,7 @@ pub trait Shelf: Send + Sync + 'static {
     fn last_event_id(&self) -> EventId;
     fn subscribe(&self) -> broadcast::Receiver<Event>;
     fn show_event(&self, event: &Event) -> EventView;
-    fn counters(&self) -> Vec<RequestCount>;
+    fn counters(&self) -> Vec<(Counted, Spend)>;
     fn refresh<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, RefreshView>;
     fn command<'a>(
         &'a self,
@@ -158,7 +154,7 @@ impl Shelf for Appliance {
     fn show_event(&self, event: &Event) -> EventView {
         Appliance::show_event(self, event)
     }
-    fn counters(&self) -> Vec<RequestCount> {
+    fn counters(&self) -> Vec<(Counted, Spend)> {
         Appliance::counters(self)
     }
     fn refresh<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, RefreshView> {

@@ -226,7 +226,7 @@ pub(super) async fn settle(
     rule: String,
 ) -> Result<(), Stopped> {
     let status = hop.reply.result.as_ref().ok().map(|a| a.status);
-    core.count(&conn.spec.key, hop.caller, outcome);
+    core.count(&conn.spec.key, (hop.caller, &hop.endpoint), outcome, hop.charged);
     let resolution = Resolution {
         at: hop.reply.arrived_at,
         settlement: Settlement::Posted,

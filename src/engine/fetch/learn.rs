@@ -43,6 +43,17 @@ pub struct Consequences {
     pub must_last: bool,
 }
 
+impl Consequences {
+    /// Once it is known what the provider may have counted.
+    pub fn count(&self, core: &Core, conn: &Conn, exchanged: &Exchanged) {
+        let units = match self.resolution.settlement {
+            Settlement::Voided => 0,
+            Settlement::Posted => exchanged.charged.max(exchanged.cost.unwrap_or(0)),
+        };
+        core.count(&conn.spec.key, (exchanged.caller, &exchanged.endpoint), self.verdict.outcome, units);
+    }
+}
+
 /// Classifies a reply. What is shown of it passes the redaction once more: short secrets are left alone in bodies.
 fn classify(
     core: &Core,
@@ -67,7 +78,6 @@ pub fn consequences(
 ) -> Consequences {
     let now = core.clock.now();
     let status = reply.result.as_ref().ok().map(|a| a.status);
-    core.count(&conn.spec.key, exchanged.caller, verdict.outcome);
     let resolution = Resolution {
         at: reply.arrived_at,
         settlement: reply.settlement(),
@@ -174,6 +184,7 @@ pub async fn settle(
     if conditional && costs_nothing(conn, &after) {
         after.resolution.settlement = Settlement::Voided;
     }
+    after.count(core, conn, exchanged);
     let outcome = after.verdict.outcome;
     let learned = learned(conn, target, before, content, &after, &reply);
     let quiet =

@@ -196,6 +196,7 @@ async fn settle(
     if conditional && costs_nothing(conn, &after) {
         after.resolution.settlement = Settlement::Voided;
     }
+    after.count(core, conn, exchanged);
     let quiet = !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
     let commit = Commit {

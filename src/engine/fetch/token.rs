@@ -52,6 +52,12 @@ fn asking(oauth: &OAuthSpec, caller: Caller) -> Asking {
     Asking { caller, target: None, endpoint: endpoint_of(&oauth.token_url), cost: 1 }
 }
 
+fn count(core: &Core, conn: &Conn, oauth: &OAuthSpec, caller: Caller, resolution: &Resolution) {
+    let Asking { endpoint, cost, .. } = asking(oauth, caller);
+    let units = if resolution.settlement == Settlement::Voided { 0 } else { cost };
+    core.count(&conn.spec.key, (caller, &endpoint), resolution.outcome, units);
+}
+
 fn renewing<'a>(core: &'a Core, conn: &'a Conn) -> Option<(&'a OAuthSpec, &'a Vault)> {
     Some((conn.spec.oauth.as_ref()?, core.door.vault()?))
 }
@@ -103,7 +109,7 @@ pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u6
             let settled =
                 findings::tokens_again(core, conn, at, &format!("{} gives tokens again.", conn.spec.provider));
             let resolution = resolution(at, Outcome::Data, renewal.status, "token renewed".to_owned(), None);
-            core.count(&conn.spec.key, caller, Outcome::Data);
+            count(core, conn, oauth, caller, &resolution);
             let events = core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), settled)).await?;
             core.publish(events);
             Ok(())
@@ -111,6 +117,7 @@ pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u6
         Renewed::InvalidGrant(_) if follow(core, conn, vault, standing.version)? => {
             let rule = format!("{TOKEN_ENDPOINT}somebody else renewed first");
             let resolution = resolution(at, Outcome::CredentialRejected, renewal.status, rule, None);
+            count(core, conn, oauth, caller, &resolution);
             core.commit(commit(conn, (done.resolve)(resolution), Vec::new(), Vec::new(), Vec::new())).await?;
             Ok(())
         }
@@ -182,12 +189,12 @@ async fn failed(
     if let (Outcome::CredentialRejected, Some((_, vault))) = (verdict.outcome, renewing(core, conn)) {
         mark(core, conn, vault, true).await?;
     }
-    core.count(&conn.spec.key, paid.caller, verdict.outcome);
     let (at, reserved_at) = (renewal.arrived_at, paid.reserved_at);
     let resolution = Resolution {
         settlement,
         ..resolution(at, verdict.outcome, renewal.status, verdict.rule.clone(), verdict.said.clone())
     };
+    count(core, conn, oauth, paid.caller, &resolution);
     let refused = Refused { verdict, finding, at, reserved_at, resolve: (paid.resolve)(resolution) };
     Ok(stopped(hold(core, conn, &asking(oauth, paid.caller), refused).await?))
 }

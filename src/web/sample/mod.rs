@@ -4,13 +4,13 @@ mod planned;
 mod views;
 mod webhooks;
 
-use super::shelf::{RequestCount, Shelf, Slow};
+use super::shelf::{Shelf, Slow};
 use crate::domain::cursor::{Cursor, EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
-use crate::domain::spend::SpendAsk;
+use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::state::State;
 use crate::domain::target::Phase;
 use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
@@ -293,9 +293,13 @@ impl Shelf for Sample {
             message: event.body.message.clone(),
         }
     }
-    fn counters(&self) -> Vec<RequestCount> {
-        let yard = ConnectionKey { organization: Organization::default(), connection: ConnectionName::from("yard") };
-        vec![((yard.clone(), Caller::Poller, Outcome::Data), 1152), ((yard, Caller::Refresh, Outcome::Limited), 2)]
+    fn counters(&self) -> Vec<(Counted, Spend)> {
+        let connection =
+            ConnectionKey { organization: Organization::default(), connection: ConnectionName::from("yard") };
+        let endpoint = Endpoint::from("/statusschedule.php");
+        let polled = Counted { connection, caller: Caller::Poller, endpoint, outcome: Outcome::Data };
+        let refused = Counted { caller: Caller::Refresh, outcome: Outcome::Limited, ..polled.clone() };
+        vec![(polled, Spend { requests: 1152, units: 2304 }), (refused, Spend { requests: 2, units: 4 })]
     }
     fn refresh<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, RefreshView> {
         self.note(format!("{by} refreshes {key}"));
