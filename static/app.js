@@ -137,7 +137,8 @@
       retry = setTimeout(listen, Math.min(IDLE, AGAIN * 2 ** tries++));
     };
     for (const kind of ["target_changed", "target_seen", "target_troubled", "hold_started", "hold_ended", "breaker_opened",
-      "breaker_closed", "job_changed", "control_changed", "appliance", "finding_opened", "finding_closed", "reset"]) {
+      "breaker_closed", "job_changed", "control_changed", "appliance", "finding_opened", "finding_closed",
+      "phase_changed", "scan_published", "scan_troubled", "probed", "reset"]) {
       source.addEventListener(kind, (event) => { tries = 0; lastId = event.lastEventId || lastId; soon(); });
     }
   }

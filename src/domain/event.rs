@@ -30,10 +30,12 @@ pub enum EventKind {
     ScanPublished,
     /// A scan cannot be read, or not now.
     ScanTroubled,
+    /// Somebody asked the provider what it says now, and it answered, or did not.
+    Probed,
 }
 
 impl EventKind {
-    pub const ALL: [EventKind; 15] = [
+    pub const ALL: [EventKind; 16] = [
         EventKind::TargetChanged,
         EventKind::TargetSeen,
         EventKind::TargetTroubled,
@@ -49,6 +51,7 @@ impl EventKind {
         EventKind::PhaseChanged,
         EventKind::ScanPublished,
         EventKind::ScanTroubled,
+        EventKind::Probed,
     ];
 
     /// The SSE `event` name.
@@ -69,6 +72,7 @@ impl EventKind {
             EventKind::PhaseChanged => "phase_changed",
             EventKind::ScanPublished => "scan_published",
             EventKind::ScanTroubled => "scan_troubled",
+            EventKind::Probed => "probed",
         }
     }
     /// Whether it has a number and is kept, so that who was away can be told of it.

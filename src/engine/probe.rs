@@ -10,7 +10,9 @@ use super::present;
 use super::targets::Target;
 use super::view::{Denied, ProbeView, Probed, When};
 use super::words::{self, Telling};
+use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, TargetName};
+use crate::domain::time::Stamp;
 use crate::store::{Commit, Write};
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ impl Appliance {
     /// What a probe would ask and take, and whether it could go now. Spends nothing. `target`: the cheapest unless one is named.
     pub async fn probe_cost(&self, key: &ConnectionKey, target: Option<&str>) -> Result<ProbeView, Denied> {
         let (conn, target) = self.probed(key, target)?;
-        let asking = asking(&target)?;
+        let asking = asking(&target).ok_or_else(|| fed(&target))?;
         let now = self.now();
         let ask = conn.ask(asking.caller, asking.endpoint.clone(), asking.cost);
         let paused = !conn.enabled(&*conn.state.lock().await);
@@ -36,12 +38,13 @@ impl Appliance {
         self.core.begun.cancelled().await;
         self.refuse_while_paused(&conn).await?;
         tracing::info!(connection = %key, target = %target.key.target, by, "probe by hand");
-        let asked = asking(&target)?;
+        let asked = asking(&target).ok_or_else(|| fed(&target))?;
         let (tell, told) = tokio::sync::oneshot::channel();
-        let (core, line) = (self.core.clone(), conn.clone());
+        let (core, line, by) = (self.core.clone(), conn.clone(), by.to_owned());
+        let asking = asked.clone();
         self.core.spawn(async move {
             // Nobody waits any more: what was learned is kept all the same.
-            let _ = tell.send(ask(&core, &line, &target).await);
+            let _ = tell.send(ask(&core, &line, &target, asking, &by).await);
         });
         match told.await {
             Ok(Ok(probed)) => self.view(&conn, &asked, None, Some(probed)),
@@ -87,17 +90,17 @@ impl Appliance {
     }
 }
 
-fn asking(target: &Target) -> Result<Asking, Denied> {
-    let sentence = || format!("{} is fed by scans alone; probe another target", target.key.target);
-    let endpoint = target.endpoint.clone().ok_or_else(|| Denied::Invalid(sentence()))?;
-    Ok(Asking { caller: Caller::Probe, target: Some(target.key.target.clone()), endpoint, cost: target.cost() })
+fn asking(target: &Target) -> Option<Asking> {
+    let endpoint = target.endpoint.clone()?;
+    Some(Asking { caller: Caller::Probe, target: Some(target.key.target.clone()), endpoint, cost: target.cost() })
+}
+
+fn fed(target: &Target) -> Denied {
+    Denied::Invalid(format!("{} is fed by scans alone; probe another target", target.key.target))
 }
 
 /// Behind everybody who waits: who comes first and could go now is a reason to say no.
-async fn ask(core: &Core, conn: &Conn, target: &Target) -> Result<Probed, Stopped> {
-    let endpoint = target.endpoint.clone().ok_or_else(|| Stopped::Unaskable("has no address of its own".to_owned()))?;
-    let asking =
-        Asking { caller: Caller::Probe, target: Some(target.key.target.clone()), endpoint, cost: target.cost() };
+async fn ask(core: &Core, conn: &Conn, target: &Target, asking: Asking, by: &str) -> Result<Probed, Stopped> {
     let request = first_request(core, conn, target)?;
     let turn =
         core.turns(conn.credential).map(|l| l.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
@@ -106,14 +109,26 @@ async fn ask(core: &Core, conn: &Conn, target: &Target) -> Result<Probed, Stoppe
         core.clock.sleep_until(at).await;
     }
     token::ensure(core, conn, asking.caller).await?;
+    // Somebody may have switched the connection off while it waited in line.
+    let state = conn.state.lock().await;
+    if !core.may_ask(conn, &state, asking.caller) {
+        return Err(Stopped::Paused);
+    }
     let permit = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await?;
+    drop(state);
     turn.iter().for_each(super::turns::Turn::went);
     let exchanged = exchange(core, conn, &asking, permit, request).await?;
-    learn(core, conn, target, exchanged).await
+    learn(core, conn, target, exchanged, by).await
 }
 
 /// The charge is resolved with what the answer says of limits, holds and the breaker, and nothing else.
-async fn learn(core: &Core, conn: &Conn, target: &Target, mut exchanged: Exchanged) -> Result<Probed, Stopped> {
+async fn learn(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    mut exchanged: Exchanged,
+    by: &str,
+) -> Result<Probed, Stopped> {
     let (reply, verdict, _) = hear(core, conn, target.cost_from.as_ref(), &mut exchanged, false);
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
@@ -126,11 +141,12 @@ async fn learn(core: &Core, conn: &Conn, target: &Target, mut exchanged: Exchang
         at: When(reply.arrived_at.wall),
     };
     after.count(core, conn, &exchanged);
+    let told = event(target, &probed, by, reply.arrived_at);
     let commit = Commit {
         resolve: Some((conn.credential, exchanged.charge, after.resolution)),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: vec![Write::Connection(conn.spec.key.clone(), after.state.clone())],
-        events: after.events,
+        events: std::iter::once(told).chain(after.events).collect(),
         findings: after.findings,
         learned: after.learned,
         ..Commit::default()
@@ -140,4 +156,19 @@ async fn learn(core: &Core, conn: &Conn, target: &Target, mut exchanged: Exchang
     drop(state);
     core.publish(events);
     Ok(probed)
+}
+
+/// `controller probed by ann: limited (429), 1 unit: "slow down"`.
+fn event(target: &Target, probed: &Probed, by: &str, at: Stamp) -> NewEvent {
+    let status = probed.status.map(|status| format!(" ({status})")).unwrap_or_default();
+    let units = if probed.units == 1 { "1 unit".to_owned() } else { format!("{} units", probed.units) };
+    let said = probed.said.as_ref().map(|said| format!(": \u{201c}{said}\u{201d}")).unwrap_or_default();
+    let (name, outcome) = (&target.key.target, probed.outcome.replace('_', " "));
+    NewEvent {
+        kind: EventKind::Probed,
+        at,
+        connection: Some(target.key.connection.clone()),
+        target: Some(name.clone()),
+        message: format!("{name} probed by {by}: {outcome}{status}, {units}{said}"),
+    }
 }

@@ -143,6 +143,7 @@ pub fn router(state: WebState) -> Router {
     let form_guard = from_fn_with_state(state.clone(), access::forms::guard_form);
     let forms = Router::new()
         .route("/c/{connection}/polling", post(pages::actions::polling).route_layer(form_guard.clone()))
+        .route("/c/{connection}/probe", post(pages::actions::probe).route_layer(form_guard.clone()))
         .route("/polling", post(pages::polling::change).route_layer(form_guard.clone()))
         .route("/c/{connection}/controls", post(pages::actions::controls).route_layer(form_guard.clone()))
         .route("/c/{connection}/targets", post(pages::targets::put).route_layer(form_guard.clone()))

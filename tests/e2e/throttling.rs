@@ -90,6 +90,11 @@ async fn f2_a_probe_says_what_it_costs_before_and_after_and_leaves_the_shelf_alo
     assert_eq!((&after["as_of"], &after["attempted_at"]), (&before["as_of"], &before["attempted_at"]), "the shelf");
     let charge = app.ledger("yard").await.pop().expect("a charge");
     assert_eq!((&charge["caller"], &charge["outcome"]), (&json!("probe"), &json!("limited")), "{charge}");
+    let told = app.get("/api/v1/activity?kind=probed").await.expect(200).body;
+    assert!(
+        told.contains("controller probed by tests: limited (429), 1 unit"),
+        "who asked, and what it brought: {told}"
+    );
     // What it taught holds for everybody.
     assert!(!app.connection("yard").await["hold"].is_null());
     app.send(Ask::post("/api/v1/connections/yard/probe").token(app.token())).await.expect(429);

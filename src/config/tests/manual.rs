@@ -95,3 +95,12 @@ fn every_list_of_keys_of_the_reader_is_held_against_the_manual() {
     }
     assert!(seen >= lists().len(), "{seen} lists");
 }
+
+/// The words that a key takes stand beside it: those of `events` too.
+#[test]
+fn the_manual_names_every_kind_of_event_that_a_webhook_is_told_of() {
+    let row = MANUAL.lines().find(|line| line.starts_with("| `events`")).unwrap();
+    for kind in crate::domain::webhook::WebhookSpec::every_kind() {
+        assert!(row.contains(&format!("`{}`", kind.word())), "{}: {row}", kind.word());
+    }
+}

@@ -133,3 +133,12 @@ async fn streams_end_when_the_appliance_stops() {
     let rest = tokio::time::timeout(Duration::from_secs(5), async { while body.frame().await.is_some() {} }).await;
     assert!(rest.is_ok(), "the stream ended");
 }
+
+/// An event that a page does not listen for leaves what it shows as it was.
+#[test]
+fn the_script_of_the_pages_hears_every_kind_of_event() {
+    let script = include_str!("../../../static/app.js");
+    for kind in crate::domain::event::EventKind::ALL {
+        assert!(script.contains(&format!("\"{}\"", kind.word())), "{}", kind.word());
+    }
+}

@@ -119,11 +119,26 @@ pub async fn refresh(
     let key = sent.target(connection, target)?;
     match web.shelf().refresh(&key, sent.by()).await {
         Ok(_) => Ok(back(&format!("../{}", segment(key.target.as_str())), &key.connection.organization, "")),
-        Err(denied) => {
-            let state = web.shelf().connection(&key.connection).ok().map(|c| c.state);
-            Err(Problem::from(denied).in_state(state))
-        }
+        Err(denied) => Err(not_asked(&web, &key.connection, denied)),
     }
+}
+
+/// Asks about the target that the page named: the cheapest.
+pub async fn probe(
+    State(web): State<WebState>,
+    Path(connection): Path<String>,
+    sent: Sent,
+) -> Result<Response, Problem> {
+    let key = sent.connection(connection)?;
+    match web.shelf().probe(&key, sent.form.get("target"), sent.by()).await {
+        Ok(_) => Ok(back(&format!("../{}", segment(key.connection.as_str())), &key.organization, "#activity")),
+        Err(denied) => Err(not_asked(&web, &key, denied)),
+    }
+}
+
+/// Why the provider was not asked, beside the state that the connection is in.
+fn not_asked(web: &WebState, key: &ConnectionKey, denied: Denied) -> Problem {
+    Problem::from(denied).in_state(web.shelf().connection(key).ok().map(|c| c.state))
 }
 
 /// 303, to an address relative to the form's own.

@@ -1,8 +1,10 @@
-//! `/c/{connection}/controls`: what operators set of a connection, beside what the file says, and the form that changes it.
+//! `/c/{connection}/controls`: what operators set of a connection, beside what the file says, and the forms that change it
+//! or ask the provider what it says now.
 
+use super::plan::cost_of;
 use super::show::{self, Face, Moment};
 use super::{Action, Frame, Visit, html, segment};
-use crate::engine::view::{ConnectionView, ControlView, IntervalView, Seconds, SetView};
+use crate::engine::view::{ConnectionView, ControlView, IntervalView, ProbeView, Seconds, SetView};
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use askama::Template;
@@ -19,6 +21,17 @@ struct Page {
     href: String,
     controls: Vec<Control>,
     change: Action,
+    /// `None`: no target can be asked by itself.
+    probe: Option<Probe>,
+}
+
+/// One question to the provider, to see what it says now.
+struct Probe {
+    target: String,
+    endpoint: String,
+    cost: String,
+    refused: Option<String>,
+    action: Action,
 }
 
 /// What can be set beside the switch.
@@ -44,16 +57,28 @@ impl Set {
 
 pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
     let face = Face::new(web.shelf().now().wall(), web.zone().clone());
-    let view = web.shelf().connection(&visit.connection(&name))?;
+    let key = visit.connection(&name);
+    let view = web.shelf().connection(&key)?;
     let frame = visit.frame(&web, &face, Some(&name));
     let page = Page {
         href: format!("{}{}", segment(&name), visit.suffix()),
         controls: controls(&face, &view),
+        probe: web.shelf().probe_cost(&key, None).await.ok().map(|p| probe(&web, &visit, p, &frame.root)),
         change: visit.action(&web, &frame.root, &format!("c/{}/controls", segment(&name))),
         name,
         frame,
     };
     Ok(html(StatusCode::OK, &page))
+}
+
+fn probe(web: &WebState, visit: &Visit, probe: ProbeView, root: &str) -> Probe {
+    Probe {
+        cost: cost_of(probe.requests.into(), probe.units.into()),
+        action: visit.action(web, root, &format!("c/{}/probe", segment(&probe.connection))),
+        target: probe.target,
+        endpoint: probe.endpoint,
+        refused: probe.refused,
+    }
 }
 
 /// What is set, for the connection's own page.

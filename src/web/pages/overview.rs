@@ -273,7 +273,7 @@ fn icon(kind: &str) -> &'static str {
         "hold_ended" | "breaker_closed" | "finding_closed" => "fresh",
         "breaker_opened" => "breaker_open",
         "target_troubled" | "finding_opened" => "stale",
-        "job_changed" => "play",
+        "job_changed" | "probed" => "play",
         "control_changed" => "hand",
         "appliance" => "jar",
         _ => "change",

@@ -129,12 +129,15 @@ async fn a_form_works_without_javascript_and_carries_its_token() {
     assert_eq!((done.status(), head(done.headers(), "location")), (StatusCode::SEE_OTHER, "../yard"));
     let done = site.fill("/c/yard/t/controller", "c/yard/t/controller/refresh", &[("token", "admin-token")]).await;
     assert_eq!((done.status(), head(done.headers(), "location")), (StatusCode::SEE_OTHER, "../controller"));
+    let done = site.fill("/c/yard/controls", "c/yard/probe", &[("token", "admin-token")]).await;
+    assert_eq!((done.status(), head(done.headers(), "location")), (StatusCode::SEE_OTHER, "../yard#activity"));
     assert_eq!(
         site.sample.asked(),
         [
             "owner of default gives run-zone {\"item\": \"5143\", \"seconds\": \"600\"} to default/yard once",
             "admin of default changes default/yard: Controls { enabled: Set(false), interval: Keep, inactivity_ttl: Keep, completion_grace: Keep }",
             "admin of default refreshes default/yard/controller",
+            "admin of default probes default/yard",
         ]
     );
 }
