@@ -1,5 +1,6 @@
 //! From durable records and `now` to the read models of `view`. Pure but for reading the store's snapshots.
 
+use super::budgets;
 use super::controls;
 use super::core::{Conn, Core};
 use super::findings::MOST_OPEN;
@@ -156,7 +157,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         endpoint_holds: holding::alone(&snapshot.now, &snapshot.holds),
         recovery: holding::recovery(&snapshot.now, &snapshot.holds),
         breaker: snapshot.state.breaker.word(),
-        budget: snapshot.usage.iter().map(|u| budget(&snapshot, u)).collect(),
+        budget: snapshot.usage.iter().map(|usage| budgets::view(&snapshot.now, usage)).collect(),
         poll: PollView {
             interval_seconds: Seconds(plan.wished.interval),
             effective_interval_seconds: Seconds(snapshot.pace),
@@ -220,25 +221,6 @@ fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State, target: Option<&T
     }
 }
 
-fn budget(s: &Snapshot, usage: &Usage) -> BudgetView {
-    BudgetView {
-        limit: usage.limit.name.clone(),
-        endpoint: usage.endpoint.as_ref().map(|e| e.to_string()),
-        kind: usage.limit.kind.word(),
-        requests: usage.limit.amount,
-        declared: usage.declared,
-        window_seconds: usage.limit.kind.nominal_window().map(Seconds),
-        used: usage.used,
-        foreign: usage.foreign,
-        remaining: usage.remaining(),
-        kept: usage.kept,
-        next_free_at: usage.next_free_at.map(|at| s.steady(at)),
-        period_begins: usage.limit.kind.begins(),
-        resets_at: usage.resets_at.map(|at| s.steady(at)),
-        used_by: usage.used_by.iter().map(|(c, n)| (c.word(), *n)).collect(),
-    }
-}
-
 /// A target with the items that the caller read in the same breath; empty in lists.
 pub fn target(
     core: &Core,
@@ -277,6 +259,7 @@ pub fn target(
             Origin::Configured => "configured",
             Origin::Put { .. } => "put",
         },
+        endpoint: target.endpoint.as_ref().map(ToString::to_string),
         state: word,
         sentence: words::target_sentence(&state, &facts, is_undated, &quoting, &s.now),
         as_of: state.as_of.map(|a| s.at(a)),

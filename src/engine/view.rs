@@ -145,6 +145,10 @@ pub struct BudgetView {
     pub resets_at: Option<When>,
     /// Used units by caller.
     pub used_by: BTreeMap<&'static str, u64>,
+    /// Units that are set aside for a caller, by caller.
+    pub keeps: BTreeMap<&'static str, u64>,
+    /// The most that a caller may have in flight, by caller.
+    pub caps: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -159,6 +163,8 @@ pub struct TargetView {
     pub phase_why: Option<String>,
     /// `configured`, or `put` by an operator.
     pub origin: &'static str,
+    /// Where its requests are counted; null: scans alone feed it.
+    pub endpoint: Option<String>,
     pub state: State,
     pub sentence: String,
     /// When the last good answer arrived.

@@ -135,6 +135,8 @@ mod tests {
             period_begins: None,
             resets_at: None,
             used_by: BTreeMap::from([("poller", used)]),
+            keeps: BTreeMap::new(),
+            caps: BTreeMap::new(),
         }
     }
 

@@ -98,6 +98,8 @@ pub struct Gauge {
     pub foreign: Option<String>,
     pub free: String,
     pub kept: Option<String>,
+    /// What single callers may have in flight.
+    pub caps: Option<String>,
     pub next_free: Option<Moment>,
     /// When everything comes free at once; then nobody asks for the next slot.
     pub resets: Option<Moment>,
@@ -230,9 +232,16 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
         foreign: (budget.foreign > 0).then(|| show::count(budget.foreign)),
         free: show::count(budget.remaining - kept),
         kept: (kept > 0).then(|| show::count(kept)),
+        caps: caps(budget),
         next_free: face.maybe(budget.next_free_at.filter(|_| budget.resets_at.is_none())),
         resets: face.maybe(budget.resets_at),
     }
+}
+
+/// `poller 3, refresh 2`: what a caller may have in flight.
+fn caps(budget: &BudgetView) -> Option<String> {
+    let caps: Vec<String> = budget.caps.iter().map(|(caller, n)| format!("{caller} {}", show::count(*n))).collect();
+    (!caps.is_empty()).then(|| caps.join(", "))
 }
 
 /// `5 in any 5 min`, `300 a day`: the limit in words.

@@ -57,6 +57,8 @@ pub fn yard() -> ConnectionView {
                 period_begins: None,
                 resets_at: None,
                 used_by: BTreeMap::from([("poller", 3)]),
+                keeps: BTreeMap::from([("refresh", 1)]),
+                caps: BTreeMap::new(),
             },
             BudgetView {
                 limit: "account".to_owned(),
@@ -73,6 +75,8 @@ pub fn yard() -> ConnectionView {
                 period_begins: Some("00:00 UTC".to_owned()),
                 resets_at: Some(ago(-56_400)),
                 used_by: BTreeMap::from([("poller", 390), ("refresh", 14), ("command", 8)]),
+                keeps: BTreeMap::from([("command", 20), ("refresh", 20)]),
+                caps: BTreeMap::new(),
             },
         ],
         poll: PollView {
@@ -156,6 +160,8 @@ pub fn cellar() -> ConnectionView {
             period_begins: None,
             resets_at: None,
             used_by: BTreeMap::new(),
+            keeps: BTreeMap::new(),
+            caps: BTreeMap::new(),
         }],
         poll: PollView {
             interval_seconds: Seconds::whole(300),
@@ -207,6 +213,7 @@ pub fn controller() -> TargetView {
         phase_by: None,
         phase_why: None,
         origin: "configured",
+        endpoint: Some("/statusschedule.php".to_owned()),
         state: State::Fresh,
         sentence: "Answered at 09:19; fresh until 09:20.".to_owned(),
         as_of: Some(ago(41)),

@@ -1,0 +1,35 @@
+//! How a limit is shown: what is spent of it and by whom, what is kept, who may have how much in flight. Knows figures; must not know who
+//! asks.
+
+use super::view::{BudgetView, Seconds, When};
+use crate::domain::ids::Caller;
+use crate::domain::time::Now;
+use crate::rules::budget::Usage;
+use std::collections::BTreeMap;
+
+pub fn view(now: &Now, usage: &Usage) -> BudgetView {
+    let limit = &usage.limit;
+    let at = |at| When(now.wall_of(at));
+    BudgetView {
+        limit: limit.name.clone(),
+        endpoint: usage.endpoint.as_ref().map(ToString::to_string),
+        kind: limit.kind.word(),
+        requests: limit.amount,
+        declared: usage.declared,
+        window_seconds: limit.kind.nominal_window().map(Seconds),
+        used: usage.used,
+        foreign: usage.foreign,
+        remaining: usage.remaining(),
+        kept: usage.kept,
+        next_free_at: usage.next_free_at.map(at),
+        period_begins: limit.kind.begins(),
+        resets_at: usage.resets_at.map(at),
+        used_by: by_caller(&usage.used_by),
+        keeps: by_caller(&limit.keep),
+        caps: by_caller(&limit.cap),
+    }
+}
+
+fn by_caller(units: &BTreeMap<Caller, u64>) -> BTreeMap<&'static str, u64> {
+    units.iter().map(|(caller, n)| (caller.word(), *n)).collect()
+}
