@@ -54,7 +54,7 @@ pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
         }
         let grace = conn.completion_grace();
         conn.look(grace, now);
-        sharing.scan(&spec.key, conn.scans.iter().map(|scan| Arc::clone(&scan.question)).collect());
+        sharing.scan(&spec.key, conn.scans.clone());
         sharing.follow(&spec.key, conn.targets.now(), &parts.store);
         conns.push(conn);
     }

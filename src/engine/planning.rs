@@ -91,7 +91,10 @@ impl Conn {
         for (key, asked, wish) in self.sharing.asked() {
             match wish {
                 _ if key == self.spec.key => own = Some(asked),
-                Some(every) => others.push(Load { demands: asked.demands.clone(), every }),
+                Some(every) => {
+                    others.push(Load { demands: asked.demands.clone(), every });
+                    others.extend(asked.beside(every));
+                }
                 None => {}
             }
         }
@@ -100,14 +103,14 @@ impl Conn {
             limits,
             targets: own.targets,
             own: Load { demands: own.demands.clone(), every },
-            beside: self.renewals(every).into_iter().collect(),
+            beside: own.beside(every).chain(self.renewals(every)).collect(),
             others,
             over,
         }
     }
 
     /// Where the provider counts them, and the tokens end.
-    fn renewals(&self, asked_every: Span) -> Option<Load> {
+    pub(super) fn renewals(&self, asked_every: Span) -> Option<Load> {
         let oauth = self.spec.oauth.as_ref().filter(|oauth| oauth.counted == Counted::Budget)?;
         let lives = Some(self.sharing.token_life.get()).filter(|lives| *lives < TokenLife::FOR_EVER)?;
         Some(plan::renewals(endpoint_of(&oauth.token_url), lives, asked_every))

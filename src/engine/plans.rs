@@ -58,7 +58,6 @@ pub fn stretched(plan: &Plan) -> Option<StretchView> {
 pub fn view(conn: &Conn, state: &ConnectionState) -> PlanView {
     let (plan, (every, over)) = (conn.plan(), conn.wish());
     let until = conn.overrides().interval.and_then(|set| set.until);
-    let beside = conn.question(&[], (every, over)).beside;
     PlanView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),
@@ -67,7 +66,9 @@ pub fn view(conn: &Conn, state: &ConnectionState) -> PlanView {
         auto: every == Span::ZERO,
         until: until.map(|at| When(at.wall)),
         figures: figures(&plan, conn.question(&[], (every, over)).targets, over),
-        renewals_per_day: beside.iter().map(|load| per_day(load.requests(), load.every.max(plan.kept.interval))).sum(),
+        renewals_per_day: conn
+            .renewals(every)
+            .map_or(0, |load| per_day(load.requests(), load.every.max(plan.kept.interval))),
     }
 }
 
@@ -85,11 +86,12 @@ pub fn what_if(conn: &Conn, asked: &WhatIf, usual_rows: u64) -> WhatIfView {
     let rows = page_size.map(|_| asked.rows.unwrap_or(usual_rows).max(1));
     let as_it_is = asked.targets.is_none() && asked.page_size.is_none() && asked.rows.is_none();
     let targets = asked.targets.unwrap_or(question.targets);
-    let request = question.own.demands.iter().max_by_key(|d| d.units()).cloned().or_else(|| first(conn));
+    let asked_now = [question.own.demands.clone(), timed(conn)].concat();
+    let request = asked_now.iter().max_by_key(|d| d.units()).cloned().or_else(|| first(conn));
     let ask = |requests: u64| request.iter().map(|d| Demand { requests, ..d.clone() }).collect::<Vec<Demand>>();
     let each = rows.zip(page_size).map_or(1, |(rows, size)| pages(rows, size));
     // What is asked now is known, of whichever way it is; the other one, and whatever would be otherwise, is reckoned.
-    let now = |scans: bool| Some(question.own.demands.clone()).filter(|_| as_it_is && scans == has_scans(conn));
+    let now = |scans: bool| Some(asked_now.clone()).filter(|_| as_it_is && scans == has_scans(conn));
     let single = now(false).unwrap_or_else(|| ask(targets.saturating_mul(each)));
     let scan = now(true).or(rows.zip(page_size).map(|(rows, size)| ask(pages(rows.saturating_mul(targets), size))));
     let choice = scan.as_deref().map(|scan| choose(Some(&single), scan));
@@ -97,7 +99,10 @@ pub fn what_if(conn: &Conn, asked: &WhatIf, usual_rows: u64) -> WhatIfView {
     let cost = |demands: &[Demand]| CostView::from(Cost::of(demands));
     let (single_cost, scan_cost) = (cost(&single), scan.as_deref().map(cost));
     let demands = if way == Way::Scan { scan.unwrap_or_default() } else { single };
-    question.own = Load { demands, every };
+    if !as_it_is || (way == Way::Scan) != has_scans(conn) {
+        // One interval for all of it: what is reckoned has none of its own.
+        (question.own, question.beside) = (Load { demands, every }, conn.renewals(every).into_iter().collect());
+    }
     question.targets = targets;
     WhatIfView {
         connection: conn.spec.key.connection.to_string(),
@@ -120,6 +125,12 @@ impl From<Cost> for CostView {
 /// What a target of it would ask, where none is polled.
 fn first(conn: &Conn) -> Option<Demand> {
     conn.targets.now().iter().find_map(|t| Demand::of(&t.spec, t.pages.get(), t.cost()))
+}
+
+/// What scans ask at intervals of their own.
+fn timed(conn: &Conn) -> Vec<Demand> {
+    let timed = conn.scans.iter().filter(|scan| scan.interval.is_some() && !scan.rests());
+    timed.filter_map(|scan| Demand::of(&scan.question.spec, scan.question.pages.get(), scan.question.cost())).collect()
 }
 
 /// Whether a scan is read now, and does not rest.

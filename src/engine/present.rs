@@ -86,6 +86,7 @@ impl Snapshot {
 
     fn facts(&self, conn: &Conn, target: Option<(&Target, &TargetState)>) -> Facts {
         let spec = target.map(|(t, _)| &t.spec);
+        let interval = target.map_or(self.planned, |(t, _)| conn.renewed_every(t, self.planned));
         Facts {
             clock_untrusted: self.now.trust == ClockTrust::Untrusted,
             enabled: self.is_polled(conn),
@@ -96,8 +97,8 @@ impl Snapshot {
             age: target.and_then(|(_, s)| s.as_of).map(|as_of| self.now.age_of(as_of)),
             reading_age: target.and_then(|(t, s)| s.reading_age(&t.spec, &self.now)),
             failing: self.store.is_some() || target.is_some_and(|(_, s)| s.trouble.is_some()),
-            interval: self.planned,
-            fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(self.planned.0.saturating_mul(2))),
+            interval,
+            fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(interval.0.saturating_mul(2))),
             expires_after: spec.and_then(|s| s.expires_after),
         }
     }

@@ -2,11 +2,12 @@
 //! wishes to. Follows them as they change. Decides nothing: `rules::plan` does.
 
 use super::planning::TokenLife;
+use super::scans::Scan;
 use super::targets::{Target, TargetSet};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint};
 use crate::domain::limit::Limit;
 use crate::domain::time::Span;
-use crate::rules::plan::{Demand, Plan, Question, plan, together};
+use crate::rules::plan::{Demand, Load, Plan, Question, plan, together};
 use crate::store::Store;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -36,15 +37,25 @@ pub struct Sharing {
 #[derive(Default)]
 struct Member {
     targets: Arc<TargetSet>,
-    scans: Vec<Arc<Target>>,
+    scans: Vec<Arc<Scan>>,
 }
 
 impl Member {
     fn all(&self) -> impl Iterator<Item = &Arc<Target>> {
-        self.targets.iter().chain(&self.scans)
+        self.targets.iter().chain(self.scans.iter().map(|scan| &scan.question))
     }
     fn polled(&self) -> impl Iterator<Item = &Arc<Target>> {
         self.all().filter(|target| target.is_polled())
+    }
+    /// What every round asks.
+    fn in_each_round(&self) -> impl Iterator<Item = &Arc<Target>> {
+        let scans = self.scans.iter().filter(|scan| scan.interval.is_none()).map(|scan| &scan.question);
+        self.targets.iter().chain(scans).filter(|target| target.is_polled())
+    }
+    /// Scans that have an interval of their own.
+    fn beside(&self) -> impl Iterator<Item = Load> {
+        let polled = self.scans.iter().filter(|scan| scan.question.is_polled());
+        polled.filter_map(|scan| Some(Load { demands: vec![demand(&scan.question)?], every: scan.interval? }))
     }
     /// Targets that its rounds renew, however few requests that takes.
     fn renewed(&self) -> u64 {
@@ -65,6 +76,15 @@ struct Figures {
 pub struct Asked {
     pub demands: Vec<Demand>,
     pub targets: u64,
+    /// What is not in each of them: scans that have an interval of their own.
+    beside: Vec<Load>,
+}
+
+impl Asked {
+    /// Rounds begin no more often than `every`, and neither does what has an interval of its own.
+    pub fn beside(&self, every: Span) -> impl Iterator<Item = Load> {
+        self.beside.iter().map(move |load| Load { every: load.every.max(every), ..load.clone() })
+    }
 }
 
 /// How often, and for how long where not for ever.
@@ -83,9 +103,9 @@ impl Sharing {
     }
 
     /// A connection has these scans. Said before it is followed.
-    pub fn scan(&self, connection: &ConnectionKey, questions: Vec<Arc<Target>>) {
+    pub fn scan(&self, connection: &ConnectionKey, scans: Vec<Arc<Scan>>) {
         self.members.write().unwrap_or_else(PoisonError::into_inner).entry(connection.clone()).or_default().scans =
-            questions;
+            scans;
     }
 
     /// A connection polls these from now on. Where the callers come is told to the store before anything is asked.
@@ -173,10 +193,15 @@ impl Sharing {
     }
 }
 
+/// As it is now.
+fn demand(target: &Arc<Target>) -> Option<Demand> {
+    Demand::of(&target.spec, target.pages.get(), target.cost())
+}
+
 fn reckoned(of: u64, members: &BTreeMap<ConnectionKey, Member>) -> Figures {
     let asked = |member: &Member| {
-        let demands = together(member.polled().filter_map(|t| Demand::of(&t.spec, t.pages.get(), t.cost())));
-        Arc::new(Asked { demands, targets: member.renewed() })
+        let demands = together(member.in_each_round().filter_map(demand));
+        Arc::new(Asked { demands, targets: member.renewed(), beside: member.beside().collect() })
     };
     let mut in_use: Vec<Endpoint> =
         members.values().flat_map(Member::polled).filter_map(|target| target.endpoint.clone()).collect();

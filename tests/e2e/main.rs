@@ -26,6 +26,7 @@ mod paging;
 mod plan;
 mod polling;
 mod posting;
+mod projects;
 mod readers;
 mod readings;
 mod recipes;

@@ -8,7 +8,7 @@ const SCAN: &str = "[[connection.scan]]\nname = \"project\"\nget = \"/cursor\"\n
                     page = { style = \"cursor\", next = \"$.cursor\", param = \"after\" }\n";
 
 /// Work orders `S0` to `S{n-1}`, fed by the scan alone.
-fn orders(n: u64) -> String {
+pub fn orders(n: u64) -> String {
     (0..n).map(|i| format!("[[connection.target]]\nname = \"s{i}\"\n")).collect()
 }
 
@@ -24,7 +24,7 @@ fn field(provider: &PagedProvider, targets: &str) -> Connection {
     Connection { carrier, ..connection.body(&format!("{SCAN}{targets}")) }
 }
 
-async fn provider(rows: u64, size: usize, orders: u64) -> PagedProvider {
+pub async fn provider(rows: u64, size: usize, orders: u64) -> PagedProvider {
     let provider = PagedProvider::of(rows, size).await;
     provider.belongs_to(orders);
     provider
@@ -60,7 +60,7 @@ async fn is_published(app: &TestApp, generation: u64) -> Value {
     .await
 }
 
-fn present(target: &Value) -> Vec<String> {
+pub fn present(target: &Value) -> Vec<String> {
     let items = target["items"].as_array().expect("items");
     let present = items.iter().filter(|i| i["removed_at"].is_null());
     present.map(|i| i["title"].as_str().unwrap_or_default().to_owned()).collect()

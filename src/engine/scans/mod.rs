@@ -152,6 +152,12 @@ impl Conn {
         named.or_else(only)
     }
 
+    /// How far apart the readings of a target are planned: rounds, or those of a scan that has an interval of its own.
+    pub fn renewed_every(&self, target: &Target, rounds: Span) -> Span {
+        let feeder = self.feeder(target).filter(|scan| !scan.rests());
+        rounds.max(feeder.and_then(|scan| scan.interval).unwrap_or_default())
+    }
+
     pub fn scan(&self, name: &TargetName) -> Option<&Arc<Scan>> {
         self.scans.iter().find(|scan| scan.question.key.target == *name)
     }

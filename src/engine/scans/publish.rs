@@ -125,7 +125,8 @@ impl<'a> Draft<'a> {
         let before = store.target(&target.key)?.unwrap_or_default();
         let is_empty = gathering.rows_of(&target.key.target) == 0 && before.item_count > 0;
         let empty_since = if is_empty { findings::empty_since(self.core, target)? } else { None };
-        let time = Time { as_of, ended_at, interval: conn.base_interval(), empty_since };
+        let interval = conn.renewed_every(target, conn.base_interval());
+        let time = Time { as_of, ended_at, interval, empty_since };
         let kept = store.generation_rows(&self.generation, &target.key.target)?;
         let learned = match gathering.judge(&target.key.target, &before, &store.items(&target.key)?, kept, time) {
             Judged::Fresher => {

@@ -243,6 +243,20 @@ fn a_target_that_is_suddenly_empty_is_believed_a_while_later() {
     assert_eq!(shelf.present("s1").len(), 0);
 }
 
+/// Somebody's impatience, or the round of a shorter interval, does not hasten it.
+#[test]
+fn a_target_whose_readings_are_hours_apart_is_believed_empty_after_hours() {
+    const HOUR: u64 = 3_600_000;
+    let mut shelf = Shelf::default();
+    let hourly = |ms: u64| Time { interval: Span(HOUR), ..time(ms, ms) };
+    shelf.scan(&["s1"], &[&[("S1", "1", "open")]], hourly(100));
+    let (nothing, rest): (&[_], &[_]) = (&[], &[("S9", "9", "open")]);
+    assert_eq!(shelf.scan(&["s1"], &[nothing], hourly(HOUR)).0, ["doubted"]);
+    assert_eq!(shelf.scan(&["s1"], &[rest], hourly(HOUR + 61_000)).0, ["doubted"], "a minute is not enough");
+    assert_eq!(shelf.scan(&["s1"], &[nothing], hourly(2 * HOUR)).0, ["published"]);
+    assert_eq!(shelf.present("s1").len(), 0);
+}
+
 #[test]
 fn rows_of_nobody_are_counted_and_some_are_named() {
     let (mut gathering, mut count) = (Gathering::new(names(&["s1"])), Count::default());

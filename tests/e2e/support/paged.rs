@@ -178,6 +178,13 @@ impl Inner {
         style != "own" && self.stalls == Some(from(style, &pairs(query).collect(), self.size) / self.size.max(1))
     }
 
+    /// The rows that are asked for: all, or those of the even (`project=0`) or the odd work orders.
+    fn listed(&self, parameters: &BTreeMap<String, String>) -> Vec<u64> {
+        let project = parameters.get("project").and_then(|project| project.parse::<u64>().ok());
+        let is_asked = |id: &u64| project.is_none_or(|project| *id % self.orders.max(1) % 2 == project);
+        self.rows.iter().copied().filter(is_asked).collect()
+    }
+
     fn row(&self, id: u64) -> Value {
         let name = format!("row {id}{}", self.word);
         match self.orders {
@@ -208,21 +215,22 @@ impl Inner {
                 own.filter(|row| row["order"].as_str() == parameters.get("order").map(String::as_str)).collect();
             return json(200, &[], &value!({ "rows": own }).to_string());
         }
-        let rows: Vec<Value> = self.rows.iter().skip(from).take(size).map(|id| self.row(*id)).collect();
+        let all = self.listed(&parameters);
+        let rows: Vec<Value> = all.iter().skip(from).take(size).map(|id| self.row(*id)).collect();
         self.conditional += usize::from(headers.contains_key("if-none-match"));
         let tag = format!("\"{:?}\"", self.rows).replace(' ', "");
         let tag = (self.tagged && from == 0).then_some(tag.as_str());
         if tag.is_some() && headers.get("if-none-match").map(String::as_str) == tag {
             return http(304, &[("etag", tag.unwrap_or_default())], b"");
         }
-        let next = (from + size < self.rows.len()).then_some(from + size);
+        let next = (from + size < all.len()).then_some(from + size);
         let next = if self.leads_back == Some(page) { Some(0) } else { next };
         let origin = self.elsewhere.clone().unwrap_or_else(|| format!("http://{address}"));
         page_of(
             if self.silent { "silent" } else { style },
             (&origin, path),
             (Value::from(rows), tag),
-            (next, self.rows.len(), size),
+            (next, all.len(), size),
         )
     }
 }
