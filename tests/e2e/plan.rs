@@ -134,9 +134,25 @@ async fn f12_targets_that_a_scan_feeds_are_counted_and_cost_its_pages() {
     );
     let body: String = (0..40).map(target).chain([scan]).collect();
     let connection = Connection::plain("field", &provider.base_url()).limit_text(DAY).every("60s").body(&body);
-    let app = TestApp::start(Config::new().with(connection)).await;
+    let mut app = TestApp::start(Config::new().with(connection)).await;
     let field = members(&plan(&app, "").await, "connections")[0].clone();
     assert_eq!((&field["targets"], &field["requests_per_round"]), (&json!(40), &json!(1)), "{field}");
     let what_if = plan(&app, "?connection=field&targets=1000&rows=200&page_size=2000").await["what_if"].clone();
     assert_eq!((&what_if["way"], &what_if["requests_per_round"]), (&json!("scan"), &json!(100)), "{what_if}");
+    // The same to those who check, before and while and after it runs.
+    let checked = async |app: &TestApp| {
+        let said = app.larder_here(&["check", "--json"]).await.expect(0);
+        serde_json::from_str::<Value>(&said.stdout).expect("JSON")["connections"][0].clone()
+    };
+    for running in [true, false] {
+        if !running {
+            app.stop().await;
+        }
+        let told = checked(&app).await;
+        for figure in ["requests_per_round", "requests_per_day", "ceiling_targets"] {
+            assert_eq!(told[figure], field[figure], "{figure}, running: {running}: {told}");
+        }
+    }
+    std::fs::remove_file(app.data()).expect("a file");
+    assert_eq!(checked(&app).await["requests_per_round"], 1, "of a new installation");
 }

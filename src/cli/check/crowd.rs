@@ -2,7 +2,7 @@
 //! appliance does; asks nobody.
 
 use super::{Credentials, Line, name};
-use crate::cli::expected::Expected;
+use crate::cli::expected::{Expected, Round};
 use crate::domain::ids::CredentialId;
 use crate::domain::limit::{self, Limit, merge};
 use crate::domain::oauth::Counted;
@@ -60,7 +60,8 @@ pub(super) fn groups<'a>(connections: &'a [ConnectionSpec], known: &Credentials)
 fn limits_of(group: &[&ConnectionSpec]) -> Vec<Limit> {
     let mut limits = Vec::new();
     group.iter().for_each(|spec| merge(&mut limits, &spec.limits));
-    let looked_at = group.iter().flat_map(|spec| &spec.targets).filter_map(TargetSpec::endpoint).collect();
+    let scans = group.iter().flat_map(|spec| &spec.scans).map(|scan| &scan.question);
+    let looked_at = group.iter().flat_map(|spec| &spec.targets).chain(scans).filter_map(TargetSpec::endpoint).collect();
     let commanded = group.iter().flat_map(|spec| &spec.commands).map(CommandSpec::endpoint).collect();
     limit::reach(&mut limits, &looked_at, &commanded);
     limits
@@ -74,8 +75,11 @@ fn every(spec: &ConnectionSpec) -> Span {
     }
 }
 
-fn load(spec: &ConnectionSpec, every: Span, expected: &Expected) -> Load {
-    Load { demands: expected.demands(spec), every }
+/// Its rounds first, then what it asks at intervals of its own, which no round is shorter than.
+fn loads(spec: &ConnectionSpec, every: Span, expected: &Expected) -> Vec<Load> {
+    let Round { demands, beside, .. } = expected.round(spec);
+    let beside = beside.into_iter().map(|load| Load { every: load.every.max(every), ..load });
+    std::iter::once(Load { demands, every }).chain(beside).collect()
 }
 
 /// Renewals of the connection's token, where the provider counts them. Nobody has been asked yet how long it lives.
@@ -87,12 +91,13 @@ fn renewals(spec: &ConnectionSpec) -> Option<Load> {
 /// The plan of a connection among those that spend with it.
 pub(super) fn plan_in(group: &[&ConnectionSpec], spec: &ConnectionSpec, expected: &Expected) -> Plan {
     let others = group.iter().filter(|member| member.key != spec.key);
+    let mut own = loads(spec, every(spec), expected).into_iter();
     plan(&Question {
         limits: &limits_of(group),
-        own: load(spec, every(spec), expected),
-        targets: spec.targets.len() as u64,
-        beside: renewals(spec).into_iter().collect(),
-        others: others.map(|member| load(member, every(member), expected)).collect(),
+        own: own.next().unwrap_or_default(),
+        targets: expected.round(spec).targets,
+        beside: own.chain(renewals(spec)).collect(),
+        others: others.flat_map(|member| loads(member, every(member), expected)).collect(),
         over: None,
     })
 }
@@ -103,7 +108,8 @@ pub(super) fn crowds(groups: &[Vec<&ConnectionSpec>], lines: &[Line<'_>], expect
         let interval = |spec: &ConnectionSpec| -> Option<Span> {
             lines.iter().find(|l| l.spec.key == spec.key).map(|l| l.plan.wished.interval)
         };
-        let loads: Vec<Load> = members.iter().filter_map(|spec| Some(load(spec, interval(spec)?, expected))).collect();
+        let loads: Vec<Load> =
+            members.iter().filter_map(|spec| Some(loads(spec, interval(spec)?, expected))).flatten().collect();
         Crowd {
             names: members.iter().map(|spec| name(spec)).collect(),
             percent: plan::percent(&limits_of(members), &loads),

@@ -3,7 +3,7 @@
 
 use super::Readings;
 use crate::cli::ending::Failure;
-use crate::cli::expected::Expected;
+use crate::cli::expected::{Expected, Round, put_targets, renewed_every};
 use crate::cli::offline::Offline;
 use crate::config::Settings;
 use crate::domain::ids::{ConnectionKey, TargetKey};
@@ -20,27 +20,33 @@ use serde_json::{Value, json};
 
 pub(super) fn read(settings: &Settings) -> Result<Readings, Failure> {
     let file = Offline::open(&settings.server.data)?;
-    let read = read_from(&file, &settings.connections);
+    let read = read_from(&file, settings);
     file.close(read)
 }
 
-fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failure> {
+fn read_from(file: &Offline, settings: &Settings) -> Result<Readings, Failure> {
     let (mut connections, mut targets) = (Vec::new(), Vec::new());
-    for spec in specs {
+    for spec in &settings.connections {
+        let expected = Expected::read(&file.store, spec, &settings.puttable);
         let stored = file.store.connection(&spec.key).map_err(Failure::failed)?.unwrap_or_default();
         let enabled = stored.enabled.map_or(spec.poll.enabled, |s| s.on);
         let interval = match spec.poll.interval {
             Interval::Every(every) => every,
-            Interval::Auto => shortest(spec, &Expected::read(&file.store, spec)),
+            Interval::Auto => shortest(spec, &expected),
         };
         let mut worst: Option<(State, Option<Span>)> = None;
-        for target in &spec.targets {
+        let put = put_targets(&file.store, spec, &settings.puttable).map_err(Failure::failed)?;
+        for target in spec.targets.iter().chain(&put) {
+            let interval = renewed_every(&file.store, spec, target, interval);
             let key = TargetKey { connection: spec.key.clone(), target: target.name.clone() };
             let kept = file.store.target(&key).map_err(Failure::failed)?.unwrap_or_default();
             let facts = facts(&kept, target, enabled, interval, &file.now);
             let (word, age) = (state(&facts), facts.counted_age());
-            worst = worst.map_or(Some((word, age)), |w| Some(graver(w, (word, age))));
             let life = file.store.life(&key).map_err(Failure::failed)?.unwrap_or_default();
+            // What is not watched any more may be as old as it likes.
+            if matches!(life.phase, Phase::Active | Phase::Pending) {
+                worst = worst.map_or(Some((word, age)), |w| Some(graver(w, (word, age))));
+            }
             targets.push(target_row(spec, target, (&kept, life.phase), &facts));
         }
         let (word, age) = worst.unwrap_or((State::Never, None));
@@ -55,8 +61,9 @@ fn read_from(file: &Offline, specs: &[ConnectionSpec]) -> Result<Readings, Failu
 
 /// The interval that `auto` means, for this connection alone.
 fn shortest(spec: &ConnectionSpec, expected: &Expected) -> Span {
-    let own = Load { demands: expected.demands(spec), every: Span::ZERO };
-    plan(&Question { limits: &spec.limits, own, ..Question::default() }).kept.interval
+    let Round { demands, beside, .. } = expected.round(spec);
+    let own = Load { demands, every: Span::ZERO };
+    plan(&Question { limits: &spec.limits, own, beside, ..Question::default() }).kept.interval
 }
 
 /// The open ones, in the shape of the API.
