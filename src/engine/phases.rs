@@ -137,13 +137,14 @@ pub fn completes(core: &Core, target: &Target, result: Option<&Reconciled>) -> R
     Ok(completion.holds(&items))
 }
 
-/// F11: what did not change for too long is not asked about any more; looked at before every round, costs no request.
+/// F11: what did not change for too long is not asked about any more; looked at before every round, since only what a round hears
+/// can show that it is so; costs no request.
 pub async fn rest_the_quiet(core: &Core, conn: &Conn) -> Result<(), StoreError> {
     let Some(ttl) = conn.inactivity_ttl() else { return Ok(()) };
     let now = core.clock.now();
     let is_quiet = |target: &Arc<Target>| {
-        let changed_at = core.store.target(&target.key)?.and_then(|state| state.changed_at);
-        Ok(lifecycle::is_inactive(&target.life(), changed_at, Some(ttl), &now))
+        let state = core.store.target(&target.key)?.unwrap_or_default();
+        Ok(lifecycle::is_inactive(&target.life(), &state, Some(ttl), &now))
     };
     let targets = conn.targets.now();
     let mut quiet = Vec::new();

@@ -4,7 +4,8 @@
 //! `pending` fills the cache only · `active` · `completed`: its condition holds; watched for the grace · `inactive`: nothing changed for
 //! too long · `stopped` by somebody. What an operator says holds until something else is said: nothing leads back to `active` by itself.
 
-use crate::domain::target::{Life, Phase};
+use crate::domain::outcome::Outcome;
+use crate::domain::target::{Life, Phase, TargetState};
 use crate::domain::time::{Now, Span, Stamp};
 
 /// The appliance, where it changes a phase by itself.
@@ -27,12 +28,25 @@ pub const fn speaks(phase: Phase) -> bool {
     matches!(phase, Phase::Active)
 }
 
-/// F11: whether nothing changed for too long. Counted from the last change, or since somebody made it active after that; a target
-/// that never answered has nothing that could have changed.
-pub fn is_inactive(life: &Life, changed_at: Option<Stamp>, ttl: Option<Span>, now: &Now) -> bool {
-    let (Phase::Active, Some(changed), Some(ttl)) = (life.phase, changed_at, ttl) else { return false };
+/// F11: whether nothing changed for too long. Counted from the last change, or since somebody made it active after that, to the last
+/// word about it ([`heard_at`]): what nobody asked for days may have changed all the time. A target that never answered has nothing
+/// that could have changed.
+pub fn is_inactive(life: &Life, state: &TargetState, ttl: Option<Span>, now: &Now) -> bool {
+    let (Phase::Active, Some(changed), Some(ttl)) = (life.phase, state.changed_at, ttl) else { return false };
     let quiet_since = life.since.filter(|since| since.steady > changed.steady).unwrap_or(changed);
-    now.age_of(quiet_since) >= ttl
+    let Some(heard) = heard_at(state) else { return false };
+    now.age_of(quiet_since).saturating_sub(now.age_of(heard)) >= ttl
+}
+
+/// When the provider last had a word about the target: its last good answer, or a later one that is none and speaks of it all the same
+/// (it is gone, or has another shape). A refusal, an outage, a pause of the polling or a night without power say nothing.
+fn heard_at(state: &TargetState) -> Option<Stamp> {
+    let speaks = |outcome| {
+        use Outcome::*;
+        matches!(outcome, NotReady | Gone | Unexpected | TooLarge | Undecodable | RedirectRefused)
+    };
+    let answered = state.trouble.as_ref().filter(|trouble| speaks(trouble.outcome)).and(state.attempted_at);
+    state.as_of.into_iter().chain(answered).max_by_key(|at| at.steady)
 }
 
 /// Whether it has to be asked at once: it became active, and nobody has asked since (F5). A restart in between changes nothing.
@@ -53,6 +67,7 @@ pub fn moved(life: &Life, to: Phase, (by, why): (&str, Option<String>), at: Stam
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::target::Trouble;
     use crate::domain::time::{ClockTrust, Steady};
     use proptest::prelude::*;
 
@@ -89,21 +104,52 @@ mod tests {
         }
     }
 
+    /// Unchanged since `changed`, and answered now.
+    fn quiet(changed: Option<u64>, now: u64) -> TargetState {
+        let stamp = |ms: u64| at(ms).stamp();
+        TargetState { changed_at: changed.map(stamp), as_of: Some(stamp(now)), ..TargetState::default() }
+    }
+
     #[test]
     fn quiet_is_counted_from_the_last_change_or_from_the_activation_after_it() {
         let ttl = Some(Span(48 * HOUR));
-        let changed = |ms: u64| Some(at(ms).stamp());
+        let is_inactive = |life: &Life, changed: Option<u64>, ttl, now: u64| {
+            super::is_inactive(life, &quiet(changed, now), ttl, &at(now))
+        };
         let always = Life::default();
-        assert!(!is_inactive(&always, changed(0), ttl, &at(48 * HOUR - 1)));
-        assert!(is_inactive(&always, changed(0), ttl, &at(48 * HOUR)));
+        assert!(!is_inactive(&always, Some(0), ttl, 48 * HOUR - 1));
+        assert!(is_inactive(&always, Some(0), ttl, 48 * HOUR));
         let later = life(Phase::Active, 10 * HOUR);
-        assert!(!is_inactive(&later, changed(0), ttl, &at(58 * HOUR - 1)));
-        assert!(is_inactive(&later, changed(0), ttl, &at(58 * HOUR)));
-        assert!(!is_inactive(&later, changed(20 * HOUR), ttl, &at(58 * HOUR)));
-        assert!(!is_inactive(&always, None, ttl, &at(u64::MAX / 2)), "never answered");
-        assert!(!is_inactive(&always, changed(0), None, &at(u64::MAX / 2)), "no bound");
+        assert!(!is_inactive(&later, Some(0), ttl, 58 * HOUR - 1));
+        assert!(is_inactive(&later, Some(0), ttl, 58 * HOUR));
+        assert!(!is_inactive(&later, Some(20 * HOUR), ttl, 58 * HOUR));
+        assert!(!is_inactive(&always, None, ttl, u64::MAX / 2), "never answered");
+        assert!(!is_inactive(&always, Some(0), None, u64::MAX / 2), "no bound");
         for phase in Phase::ALL.into_iter().filter(|p| *p != Phase::Active) {
-            assert!(!is_inactive(&life(phase, 0), changed(0), ttl, &at(99 * HOUR)), "{phase:?}");
+            assert!(!is_inactive(&life(phase, 0), Some(0), ttl, 99 * HOUR), "{phase:?}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_see_is_not_quiet() {
+        let ttl = Some(Span(48 * HOUR));
+        let seen_for_an_hour = TargetState { attempted_at: Some(at(99 * HOUR).stamp()), ..quiet(Some(0), HOUR) };
+        let troubled = |outcome| {
+            let trouble = Trouble { since: at(HOUR).stamp(), outcome, reason: String::new(), said: None, failures: 9 };
+            TargetState { trouble: Some(trouble), ..seen_for_an_hour.clone() }
+        };
+        let is_inactive = |state: &TargetState| super::is_inactive(&Life::default(), state, ttl, &at(99 * HOUR));
+        assert!(!is_inactive(&seen_for_an_hour), "paused, or without power");
+        for (outcome, says) in [
+            (Outcome::Unreachable, false),
+            (Outcome::TimedOut, false),
+            (Outcome::Limited, false),
+            (Outcome::Overloaded, false),
+            (Outcome::CredentialRejected, false),
+            (Outcome::Gone, true),
+            (Outcome::Unexpected, true),
+        ] {
+            assert_eq!(is_inactive(&troubled(outcome)), says, "{outcome:?}");
         }
     }
 
