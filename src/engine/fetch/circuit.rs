@@ -5,7 +5,7 @@ use super::exchange::{Exchanged, Whose};
 use crate::domain::connection::{Breaker, ConnectionState, HoldChange, HoldReason, Recent};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::outcome::{Outcome, Verdict};
-use crate::domain::time::{Now, Stamp, Steady};
+use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::engine::core::Conn;
 use crate::engine::words::{self, Telling};
 use crate::rules::{breaker, schedule, throttle};
@@ -71,23 +71,24 @@ fn refused(conn: &Conn, next: &mut ConnectionState, heard: &Heard<'_>, now: &Now
         }
         return;
     }
-    let held = heard.holds.iter().filter_map(|change| match change {
-        HoldChange::Put(hold) if hold.ramp.is_none() => Some((hold.until.since(now.steady), hold)),
-        _ => None,
-    });
-    let held = held.max_by_key(|(length, _)| *length);
-    let pause = match held {
-        // The hold of a spent day grows by itself, and ends with its reset: nobody waits beyond that (F8).
-        Some((length, hold)) if hold.reason == HoldReason::Exhausted => length,
-        held => {
-            let grown = held.map(|(length, hold)| (length, hold.strikes));
-            throttle::open_for(grown, conn.spec.waits.default, conn.base_interval(), next.recent.trips)
-        }
-    };
+    let pause = pause(heard.holds, (conn.spec.waits.default, conn.base_interval()), next.recent.trips, now);
     if !matches!(next.breaker, Breaker::Open { .. }) {
         next.recent = throttle::opened(next.recent);
     }
     next.breaker = breaker::on_throttled(next.breaker, pause, now);
+}
+
+/// How long it stays open, on the timescale of the longest hold that the answer made.
+fn pause(holds: &[HoldChange], (unhinted, interval): (Span, Span), trips: u32, now: &Now) -> Span {
+    let held = holds.iter().filter_map(|change| match change {
+        HoldChange::Put(hold) if hold.ramp.is_none() => Some((hold.until.since(now.steady), hold)),
+        _ => None,
+    });
+    match held.max_by_key(|(length, _)| *length) {
+        // The hold of a spent day grows by itself, and ends with its reset: nobody waits beyond that (F8).
+        Some((length, hold)) if hold.reason == HoldReason::Exhausted => length,
+        held => throttle::open_for(held.map(|(length, hold)| (length, hold.strikes)), unhinted, interval, trips),
+    }
 }
 
 /// One event for each change that people should know of.
@@ -123,5 +124,48 @@ pub fn ailing(conn: &Conn, recent: Recent) -> String {
     match throttle::is_throttled(&recent) {
         true => format!("{} refused {refused} of the last {answers} requests", conn.spec.provider),
         false => format!("{} keeps failing", conn.spec.provider),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::connection::{Hold, HoldScope};
+    use crate::domain::time::ClockTrust;
+
+    const NOW: u64 = 1_000_000;
+    const MINUTE: u64 = 60_000;
+
+    fn held(reason: HoldReason, length: u64, strikes: u32) -> HoldChange {
+        HoldChange::Put(Hold {
+            scope: HoldScope::Credential,
+            since: Stamp::default(),
+            until: Steady(NOW + length),
+            reason,
+            source: String::new(),
+            rule: String::new(),
+            said: None,
+            strikes,
+            ramp: None,
+        })
+    }
+
+    #[test]
+    fn the_breaker_stays_open_as_long_as_what_was_refused_and_never_beyond_a_spent_day() {
+        let now = Now { steady: Steady(NOW), era: 0, trust: ClockTrust::Trusted, offsets: vec![0] };
+        let (day, limited) = (HoldReason::Exhausted, HoldReason::RateLimited);
+        let times = (Span(5 * MINUTE), Span(MINUTE));
+        for (what, holds, trips, expected) in [
+            ("nothing is held", vec![], 0, 5 * MINUTE),
+            ("the second time", vec![], 1, 10 * MINUTE),
+            ("a hold", vec![held(limited, 7 * MINUTE, 1)], 0, 7 * MINUTE),
+            ("the same, the third time", vec![held(limited, 7 * MINUTE, 1)], 2, 28 * MINUTE),
+            ("what has grown is not doubled again", vec![held(limited, 28 * MINUTE, 3)], 2, 28 * MINUTE),
+            ("a spent day, however often", vec![held(day, 90 * MINUTE, 1)], 6, 90 * MINUTE),
+            ("a spent day that resets at once", vec![held(day, 2_000, 4)], 6, 2_000),
+            ("the longest counts", vec![held(limited, 7 * MINUTE, 1), held(day, 90 * MINUTE, 1)], 3, 90 * MINUTE),
+        ] {
+            assert_eq!(pause(&holds, times, trips, &now), Span(expected), "{what}");
+        }
     }
 }
