@@ -125,7 +125,10 @@ fn read_moment(text: &str, zone: &TimeZone) -> Option<Wall> {
         return Some(Wall(at.as_millisecond()));
     }
     let day = text.parse::<Date>().ok()?;
-    Some(Wall(day.to_zoned_datetime(zone.clone()).ok()?.timestamp().as_millisecond()))
+    let begins = day.to_zoned_datetime(zone.clone()).map(|at| at.timestamp());
+    // A day at the very edge of the calendar begins beyond it, somewhere on earth.
+    let edge = if day.year() > 0 { Timestamp::MAX } else { Timestamp::MIN };
+    Some(Wall(begins.unwrap_or(edge).as_millisecond()))
 }
 
 fn slices(from: Wall, until: Wall, per: Per, zone: &TimeZone) -> Result<Vec<Wall>, Problem> {
@@ -197,11 +200,25 @@ mod tests {
         assert_eq!(rfc3339(week.starts[7]), "2026-11-29T23:00:00Z");
     }
 
+    /// West of Greenwich the last day of the calendar begins beyond its end.
+    #[test]
+    fn the_last_day_of_the_calendar_is_a_day_everywhere() {
+        for zone in ["America/New_York", "UTC", "Pacific/Kiritimati"] {
+            let zone = TimeZone::get(zone).unwrap();
+            let read = |query: Query| Period::read(&query, NOW, &zone).map_err(|p| p.detail);
+            let told = read(Query { from: some("9999-12-31"), ..Query::default() }).unwrap_err();
+            assert!(told.contains("before now"), "{zone:?}: {told}");
+            assert_eq!(read(Query { to: some("9999-12-31"), ..Query::default() }).unwrap().until, NOW, "{zone:?}");
+        }
+    }
+
     #[test]
     fn what_cannot_be_answered_says_why() {
         for (query, words) in [
             (Query { from: some("yesterday"), ..Query::default() }, "is a day"),
             (Query { from: some("2026-12-01"), ..Query::default() }, "before now"),
+            (Query { from: some("9999-12-31"), ..Query::default() }, "before now"),
+            (Query { from: some("-009999-01-01"), ..Query::default() }, "400 days"),
             (Query { by: some("colour"), ..Query::default() }, "caller, endpoint"),
             (Query { per: some("week"), ..Query::default() }, "hour or day"),
             (Query { range: some("5y"), ..Query::default() }, "24h, 7d"),
