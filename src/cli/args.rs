@@ -1,5 +1,7 @@
 //! What can be typed: clap's derive, and the examples that `--help` shows. Does nothing.
 
+use crate::domain::target::Phase;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -65,6 +67,9 @@ pub enum Tool {
     /// Show or change how one connection polls; what is set wins over the configuration until it is cleared.
     #[command(after_help = CONNECTION_EXAMPLES)]
     Connection(ConnectionArgs),
+    /// Show one target, or put it into another phase; what is stopped is not asked about any more.
+    #[command(after_help = TARGET_EXAMPLES)]
+    Target(TargetArgs),
     /// Create, list and revoke the tokens that changes need.
     #[command(after_help = TOKEN_EXAMPLES)]
     Token {
@@ -118,6 +123,12 @@ Examples:
   larder connection yard --polling off       the kill switch: nothing is asked, by nobody
   larder connection yard --inactivity-ttl 48h --completion-grace 30m";
 
+const TARGET_EXAMPLES: &str = "\
+Examples:
+  larder target field eco-1                  how it stands, and who put it there
+  larder target field eco-1 --phase stopped
+  larder target field eco-1 --phase active   it is asked at once";
+
 #[derive(Debug, Args)]
 pub struct PollingArgs {
     /// Switch it; `clear` leaves it to the configuration.
@@ -162,6 +173,22 @@ pub struct ConnectionArgs {
     /// Leave this to the configuration again; can be given several times.
     #[arg(long, value_enum)]
     pub clear: Vec<Setting>,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// The connection.
+    pub connection: String,
+    /// The target.
+    pub name: String,
+    /// The organization that they belong to.
+    #[arg(long, default_value = "default")]
+    pub organization: String,
+    /// Put it into this phase.
+    #[arg(long, value_parser = PossibleValuesParser::new(Phase::ALL.map(Phase::word)))]
+    pub phase: Option<String>,
     #[command(flatten)]
     pub format: Format,
 }
@@ -303,6 +330,7 @@ mod tests {
             "larder polling off --workers 2",
             "larder connection yard --interval 60s --for 3h",
             "larder connection yard --clear interval --clear polling",
+            "larder target field eco-1 --phase stopped",
             "larder token list",
             "larder token revoke 7",
             "larder recipes",
@@ -327,6 +355,8 @@ mod tests {
             "larder polling sideways",
             "larder connection",
             "larder connection yard --for 3h",
+            "larder target field",
+            "larder target field eco-1 --phase done",
             "larder recipes test",
             "larder recipes test mine --status 42",
             "larder recipes --json hydrawise",
@@ -338,9 +368,19 @@ mod tests {
 
     #[test]
     fn help_shows_examples_for_every_command() {
-        for command in
-            ["serve", "demo", "check", "recipes", "status", "backup", "verify", "polling", "connection", "token"]
-        {
+        for command in [
+            "serve",
+            "demo",
+            "check",
+            "recipes",
+            "status",
+            "backup",
+            "verify",
+            "polling",
+            "connection",
+            "target",
+            "token",
+        ] {
             let error = parse(&format!("larder {command} --help")).expect_err("help");
             assert_eq!((error.kind(), error.exit_code()), (ErrorKind::DisplayHelp, 0));
             assert!(error.to_string().contains("Examples:\n  "), "{command}: {error}");

@@ -1,7 +1,7 @@
-//! `larder polling` and `larder connection`: what operators switch and set while the appliance runs. Only the running appliance can
+//! `larder polling`, `larder connection` and `larder target`: what operators switch and set while the appliance runs. Only the running appliance can
 //! do it: what is set follows its clock, and before a start the configuration or the environment says the same.
 
-use super::args::{ConnectionArgs, PollingArgs, Setting, Switching};
+use super::args::{ConnectionArgs, PollingArgs, Setting, Switching, TargetArgs};
 use super::client::{Client, Trouble};
 use super::ending::{Ending, Failure, Outcome};
 use super::table::Table;
@@ -21,7 +21,7 @@ pub async fn polling(server: &ServerSpec, args: PollingArgs) -> Outcome {
     if let Some(workers) = &args.workers {
         wanted.insert("workers".to_owned(), number(workers)?);
     }
-    let view = ask(server, "/api/v1/polling", wanted).await?;
+    let view = ask(server, "/api/v1/polling", wanted, BEFORE_A_START).await?;
     match args.format.json {
         true => show(&format!("{view}\n"))?,
         false => show(&polled(&view))?,
@@ -31,10 +31,22 @@ pub async fn polling(server: &ServerSpec, args: PollingArgs) -> Outcome {
 
 pub async fn connection(server: &ServerSpec, args: ConnectionArgs) -> Outcome {
     let path = format!("/api/v1/connections/{}?organization={}", escaped(&args.name), escaped(&args.organization));
-    let view = ask(server, &path, wishes(&args)).await?;
+    let view = ask(server, &path, wishes(&args), BEFORE_A_START).await?;
     match args.format.json {
         true => show(&format!("{}\n", view["controls"]))?,
         false => show(&controlled(&view))?,
+    }
+    Ok(Ending::Fine)
+}
+
+pub async fn target(server: &ServerSpec, args: TargetArgs) -> Outcome {
+    let [connection, name, organization] = [&args.connection, &args.name, &args.organization].map(|name| escaped(name));
+    let path = format!("/api/v1/connections/{connection}/targets/{name}?organization={organization}");
+    let wanted = args.phase.into_iter().map(|phase| ("phase".to_owned(), Value::from(phase))).collect();
+    let view = ask(server, &path, wanted, WHILE_IT_RUNS).await?;
+    match args.format.json {
+        true => show(&format!("{view}\n"))?,
+        false => show(&lived(&view))?,
     }
     Ok(Ending::Fine)
 }
@@ -83,18 +95,21 @@ fn number(text: &str) -> Result<Value, Failure> {
     text.parse::<u32>().map(Value::from).map_err(|_| Failure::usage(format!("--workers: {text:?} is no whole number.")))
 }
 
-/// Reads where nothing is to change.
-async fn ask(server: &ServerSpec, path: &str, wanted: Map<String, Value>) -> Result<Value, Failure> {
+const BEFORE_A_START: &str = "Before a start say it in the configuration ([polling] and [connection.poll]) or in the environment \
+                              (LARDER_POLLING_ENABLED=false).";
+const WHILE_IT_RUNS: &str = "Start `larder serve` first; `larder status` shows what its file knows.";
+
+/// Reads where nothing is to change. `otherwise`: what to do where nothing runs.
+async fn ask(server: &ServerSpec, path: &str, wanted: Map<String, Value>, otherwise: &str) -> Result<Value, Failure> {
     let client = Client::new(&server.socket, PATIENCE);
     let answer = match wanted.is_empty() {
         true => client.get(path).await,
         false => client.patch(path, Value::Object(wanted)).await,
     };
     answer.map(|answer| answer.body).map_err(|trouble| match trouble {
-        Trouble::NotRunning => Failure::failed(
-            "Larder is not running, and this changes what runs. Before a start say it in the configuration ([polling] and \
-             [connection.poll]) or in the environment (LARDER_POLLING_ENABLED=false).",
-        ),
+        Trouble::NotRunning => {
+            Failure::failed(format!("Larder is not running, and this changes what runs. {otherwise}"))
+        }
         Trouble::Refused(why) | Trouble::Broken(why) => Failure::failed(why),
     })
 }
@@ -130,6 +145,13 @@ fn controlled(view: &Value) -> String {
         table.row([name.to_owned(), words(now), words(configured), by, at, until]);
     }
     table.to_string()
+}
+
+fn lived(view: &Value) -> String {
+    let mut table = Table::new(&["TARGET", "PHASE", "SINCE", "BY", "WHY", "STATE", "ITEMS"]);
+    let cells = ["name", "phase", "phase_since", "phase_by", "phase_why", "state", "item_count"];
+    table.row(cells.map(|key| text(&view[key])));
+    format!("{table}\n{}\n", text(&view["sentence"]))
 }
 
 fn word(value: &Value) -> String {
@@ -190,5 +212,18 @@ polling  off  on          ann     2026-11-30T10:00:00Z
 workers  8    8           -       -
 ";
         assert_eq!(polled(&view), expected);
+    }
+
+    #[test]
+    fn f11_a_target_reads_with_who_put_it_where_it_is() {
+        let view = json!({"name": "eco-1", "phase": "stopped", "phase_since": "2026-11-30T10:00:00Z", "phase_by": "ann",
+            "phase_why": null, "state": "stale", "item_count": 4, "sentence": "Stopped by ann at 10:00."});
+        let expected = "\
+TARGET  PHASE    SINCE                 BY   WHY  STATE  ITEMS
+eco-1   stopped  2026-11-30T10:00:00Z  ann  -    stale  4
+
+Stopped by ann at 10:00.
+";
+        assert_eq!(lived(&view), expected);
     }
 }

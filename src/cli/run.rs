@@ -18,6 +18,7 @@ pub async fn run(config: &Path, tool: Tool, identify: Identify) -> Outcome {
         Tool::Verify { file } => verify(&file),
         Tool::Polling(args) => controls::polling(&settings(config)?.server, args).await,
         Tool::Connection(args) => controls::connection(&settings(config)?.server, args).await,
+        Tool::Target(args) => controls::target(&settings(config)?.server, args).await,
         Tool::Token { command } => token::run(&settings(config)?.server, command).await,
     }
 }

@@ -182,6 +182,92 @@ async fn quiet_is_counted_from_the_durable_last_change() {
     stays("requests for what is inactive", asked, secs(3), || provider.count()).await;
 }
 
+async fn checked(app: &TestApp) -> Value {
+    let said = app.larder_here(&["check", "--json"]).await.expect(0);
+    serde_json::from_str(&said.stdout).expect("JSON")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_put_is_planned_and_shown_by_the_tools_also_while_nothing_runs() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(tasks(&["open"]));
+    let mut app = TestApp::start(field(&provider, "60s", "")).await;
+    for (name, phase) in [("eco-1", "active"), ("eco-2", "pending"), ("eco-3", "stopped")] {
+        Hand(&app).puts(name, phase).await;
+    }
+    Hand(&app).is_polled("eco-1").await;
+    for running in [true, false] {
+        if !running {
+            app.stop().await;
+        }
+        let told = checked(&app).await;
+        assert_eq!(told["connections"][0]["requests_per_round"], 2, "running: {running}: {told}");
+        assert_eq!(told["connections"][0]["requests_per_day"], 2 * 1440, "running: {running}: {told}");
+        assert!(told["pages"].to_string().contains("field: planned with 2 targets that were put"), "{told}");
+        let said = app.larder_here(&["status", "--json"]).await;
+        let shown: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        let phases: Vec<_> =
+            shown["targets"].as_array().into_iter().flatten().map(|t| (&t["name"], &t["phase"])).collect();
+        let expected =
+            [("eco-1", "active"), ("eco-2", "pending"), ("eco-3", "stopped")].map(|(n, p)| (json!(n), json!(p)));
+        assert_eq!(phases, expected.iter().map(|(n, p)| (n, p)).collect::<Vec<_>>(), "running: {running}");
+        assert_eq!(shown["targets"][0]["item_count"], 1, "running: {running}");
+    }
+}
+
+/// Nothing changed because nobody looked: that is no silence.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_longer_than_the_ttl_makes_nothing_inactive_before_it_is_asked_again() {
+    let provider = FakeProvider::unlimited().await;
+    provider.is(tasks(&["open"]));
+    let mut app = TestApp::start(field(&provider, "1s", "inactivity_ttl = \"6s\"")).await;
+    Hand(&app).puts("eco-1", "active").await;
+    Hand(&app).is_polled("eco-1").await;
+    app.operator().stops("field").await;
+    app.stop().await;
+    tokio::time::sleep(secs(7)).await;
+    provider.is(tasks(&["open", "open"]));
+    app.boots().await;
+    app.operator().resumes("field").await;
+    let view = app.target_when("field", "eco-1", "is asked again", |t| t["item_count"] == 2).await;
+    assert_eq!(view["phase"], "active", "{view}");
+    let view = app.target_when("field", "eco-1", "is inactive", |t| t["phase"] == "inactive").await;
+    assert!(view["phase_why"].as_str().is_some_and(|why| why.contains("nothing changed for 6 s")), "{view}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f5_a_burst_of_dispatches_is_asked_once_each_inside_the_limits_and_moves_no_poll_clock() {
+    const BURST: usize = 30;
+    let provider = FakeProvider::limited(10, secs(2)).await;
+    provider.is(tasks(&["open"]));
+    let limit = "name = \"short\"\nrequests = 10\nwindow = \"2s\"\nkind = \"rolling\"";
+    let app = TestApp::start(field(&provider, "120s", "").tuned(|c| c.no_limits().limit_text(limit))).await;
+    let hand = Hand(&app);
+    app.operator().stops("field").await;
+    for n in 0..BURST {
+        hand.puts(&format!("eco-{n}"), "pending").await;
+    }
+    app.operator().resumes("field").await;
+    eventually("the first round is over", secs(60), || async { (provider.count() >= BURST).then_some(()) }).await;
+    hand.is_polled("eco-0").await;
+    let before = app.connection("field").await;
+
+    for n in 0..BURST {
+        hand.makes(&format!("eco-{n}"), "active").await;
+    }
+    let triggered = async || app.ledger("field").await.iter().filter(|line| line["caller"] == "trigger").count();
+    eventually("all of them are asked", secs(60), || async { (triggered().await >= BURST).then_some(()) }).await;
+    stays("requests after the burst", 2 * BURST, secs(1), || provider.count()).await;
+    for n in 0..BURST {
+        assert_eq!(asked_for(&provider, &format!("eco-{n}")), 2, "by the round, and when it was sent out: eco-{n}");
+    }
+    provider.was_never_over();
+    let after = app.connection("field").await;
+    for clock in ["last_poll_at", "next_poll_at"] {
+        assert_eq!(after["poll"][clock], before["poll"][clock], "F5: {clock}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_away_and_put_again_has_its_past() {
     let provider = FakeProvider::unlimited().await;
@@ -222,7 +308,10 @@ async fn a_stopped_target_is_left_alone_and_its_siblings_are_not() {
         Hand(&app).puts(name, "active").await;
         Hand(&app).is_polled(name).await;
     }
-    Hand(&app).makes("eco-1", "stopped").await;
+    let said = app.larder_here(&["target", "field", "eco-1", "--phase", "stopped"]).await.expect(0);
+    assert!(said.stdout.contains("stopped") && said.stdout.contains("operator"), "{said:?}");
+    let said = app.larder_here(&["target", "field", "eco-9"]).await.expect(1);
+    assert!(said.stderr.contains("eco-9"), "{said:?}");
     app.restart().await;
     // One that was under way may still arrive.
     tokio::time::sleep(secs(1)).await;
