@@ -48,12 +48,13 @@
 
 use crate::domain::connection::HoldScope;
 use crate::domain::finding::Matter;
-use crate::domain::ids::{
-    Caller, ConnectionKey, ConnectionName, CredentialId, Endpoint, Organization, TargetKey, TargetName, WebhookKey,
-};
+use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName, WebhookKey};
 use crate::domain::quota::LimitKey;
-use crate::domain::spend::{Hour, SpendLine};
 use redb::TableDefinition;
+
+mod sums;
+
+pub(super) use sums::{hour, read_hour, sum, sum_line, sums_of};
 
 macro_rules! tables {
     ($($table:ident = $name:literal),+ $(,)?) => {
@@ -230,49 +231,6 @@ pub(super) fn job_key(connection: &ConnectionKey, idempotency_key: &str) -> Vec<
     let mut key = connection_prefix(connection);
     key.extend_from_slice(idempotency_key.as_bytes());
     key
-}
-
-/// Prefix of the sums of an hour; in the order of time, before 1970 too.
-pub(super) const fn hour(hour: Hour) -> [u8; 8] {
-    number(hour.0 as u64 ^ 1 << 63)
-}
-
-pub(super) fn read_hour(bytes: &[u8]) -> Option<Hour> {
-    Some(Hour((read_number(bytes)? ^ 1 << 63) as i64))
-}
-
-/// Prefix of the sums of one connection in an hour.
-pub(super) fn sums_of(hour: Hour, connection: &ConnectionKey) -> Vec<u8> {
-    [self::hour(hour).as_slice(), &connection_prefix(connection)].concat()
-}
-
-/// A sum of resolved requests. `caller` and `outcome` are the bytes of their words. Without a target its text is empty, which no target's name is.
-pub(super) fn sum(line: &SpendLine, caller: u8, outcome: u8) -> Vec<u8> {
-    let mut key = sums_of(line.hour, &line.connection);
-    key.extend([caller, outcome]);
-    push_text(&mut key, line.endpoint.as_str());
-    push_text(&mut key, line.target.as_ref().map_or("", TargetName::as_str));
-    key
-}
-
-/// What a sum is the sum of, without the two words, which come as their bytes. `None` if the key was not written by this file.
-pub(super) fn sum_line(key: &[u8]) -> Option<(SpendLine, u8, u8)> {
-    let (hour, rest) = key.split_first_chunk::<8>()?;
-    let (organization, rest) = take_text(rest)?;
-    let (connection, rest) = take_text(rest)?;
-    let (&[caller, outcome], rest) = rest.split_first_chunk::<2>()?;
-    let (endpoint, rest) = take_text(rest)?;
-    let (target, rest) = take_text(rest)?;
-    let connection = ConnectionKey { organization: Organization(organization), connection: ConnectionName(connection) };
-    let line = SpendLine {
-        hour: read_hour(hour)?,
-        connection,
-        caller: Caller::Poller,
-        outcome: None,
-        endpoint: Endpoint(endpoint),
-        target: Some(target).filter(|t| !t.is_empty()).map(TargetName),
-    };
-    rest.is_empty().then_some((line, caller, outcome))
 }
 
 /// `kind` is the byte of its word. Of the connection as a whole the target is empty, which no target's name is.

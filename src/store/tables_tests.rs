@@ -1,6 +1,8 @@
 //! The key space: keys as they always were, and names that never mix.
 
 use super::*;
+use crate::domain::ids::Caller;
+use crate::domain::spend::{Hour, SpendLine};
 use proptest::prelude::*;
 
 fn target(o: &str, c: &str, t: &str) -> TargetKey {
