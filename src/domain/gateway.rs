@@ -171,6 +171,15 @@ pub enum Kept {
     NotReady,
 }
 
+impl Kept {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kept::Data => "data",
+            Kept::NotReady => "not_ready",
+        }
+    }
+}
+
 /// An answer on the shelf, without its body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {

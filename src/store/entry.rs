@@ -11,6 +11,7 @@ use crate::domain::charge::Charge;
 use crate::domain::connection::{ConnectionState, Hold};
 use crate::domain::event::Event;
 use crate::domain::finding::Finding;
+use crate::domain::gateway::Head;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::polling::PollingState;
@@ -40,6 +41,7 @@ pub(super) enum Entry {
     Scan(ScanState),
     Webhook(WebhookState),
     DeadLetter(DeadLetter),
+    Shelved(Head),
     Polling(PollingState),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
@@ -84,6 +86,10 @@ impl Entry {
             Table::Switched => tables::generation_of(key).map(|_| Entry::Plain).ok_or_else(no_known_form)?,
             Table::Webhooks => Entry::Webhook(records::webhook_of(value)?.1),
             Table::DeadLetters => Entry::DeadLetter(records::dead_letter_of(numbered(below(key)?)?, value)?),
+            Table::Shelf => match tables::shelf_tag(key).ok_or_else(no_known_form)? {
+                tables::HEAD => Entry::Shelved(records::shelf_head_of(value)?),
+                _ => records::shelf_body_of(value).map(|_| Entry::Plain)?,
+            },
         })
     }
 }

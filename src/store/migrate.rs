@@ -10,7 +10,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, TableError, WriteTransac
 type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
 
 /// Step `n` leads from format `n` to `n + 1`. Only ever added to.
-const STEPS: &[Step] = &[create_tables, add_findings, add_learned, add_secrets, add_operations];
+const STEPS: &[Step] = &[create_tables, add_findings, add_learned, add_secrets, add_operations, add_shelf];
 
 /// The format that this binary writes, and the newest that it reads.
 pub(super) const FORMAT: u64 = STEPS.len() as u64;
@@ -135,6 +135,11 @@ fn add_operations(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> 
         txn.open_table(table.definition())?;
     }
     Ok(())
+}
+
+/// 5 to 6: the table of the gateway's answers.
+fn add_shelf(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
+    txn.open_table(Table::Shelf.definition()).map(drop).map_err(redb::Error::from)
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod rows;
 mod scans;
 mod sealed;
 mod sentences;
+mod shelved;
 mod shield;
 mod sums;
 mod survey;
@@ -50,6 +51,7 @@ pub use entry::{read_row, table_names};
 pub use retention::{Forgotten, Outdated, Place, Retention};
 pub use scans::{Generation, GenerationRow};
 pub use sealed::{Sealed, Swap};
+pub use shelved::ShelfPlace;
 pub use webhooks::Looked;
 
 use self::core::Core;
@@ -60,6 +62,7 @@ use crate::domain::charge::{Charge, Resolution};
 use crate::domain::connection::{ConnectionState, Hold, HoldChange};
 use crate::domain::event::{Event, NewEvent};
 use crate::domain::finding::FindingChange;
+use crate::domain::gateway::{Head, Shelved};
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
@@ -160,6 +163,12 @@ pub enum Write {
     DeadLetter(WebhookKey, DeadLetter),
     /// It was delivered after all, or nobody asks for it any more.
     BuryLetter(WebhookKey, EventId),
+    /// An answer of the gateway.
+    Shelve(Shelved),
+    /// It was confirmed: its body stands.
+    Reshelve(Head),
+    /// It is forgotten.
+    Unshelve(Head),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,11 @@
 use super::tables::Table;
 use std::collections::BTreeMap;
 
+/// More lazy rows than this are written without waiting for a reason.
+const LAZY_ROWS: usize = 8192;
+/// And so are more bytes: answers of the gateway come with their bodies.
+const LAZY_BYTES: usize = 8 << 20;
+
 /// `None`: the row is to go.
 pub(super) type Value = Option<Vec<u8>>;
 pub(super) type Part = BTreeMap<Vec<u8>, Value>;
@@ -28,6 +33,7 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     parts: [Part; Table::ALL.len()],
+    bytes: usize,
 }
 
 impl Rows {
@@ -35,16 +41,20 @@ impl Rows {
         &self.parts[table as usize]
     }
     pub fn set(&mut self, row: Row) {
+        self.forget(row.table, &row.key);
+        self.bytes += size(&row.key, &row.value);
         self.parts[row.table as usize].insert(row.key, row.value);
     }
     pub fn get(&self, table: Table, key: &[u8]) -> Option<&Value> {
         self.part(table).get(key)
     }
     pub fn forget(&mut self, table: Table, key: &[u8]) {
-        self.parts[table as usize].remove(key);
+        let gone = self.parts[table as usize].remove(key);
+        self.bytes -= gone.map_or(0, |value| size(key, &value));
     }
     pub fn clear(&mut self) {
         self.parts.iter_mut().for_each(BTreeMap::clear);
+        self.bytes = 0;
     }
     pub fn is_empty(&self) -> bool {
         self.parts.iter().all(BTreeMap::is_empty)
@@ -52,6 +62,14 @@ impl Rows {
     pub fn len(&self) -> usize {
         self.parts.iter().map(BTreeMap::len).sum()
     }
+    /// Whether they are few enough to wait for a commit that has another reason.
+    pub fn may_wait(&self) -> bool {
+        self.len() <= LAZY_ROWS && self.bytes <= LAZY_BYTES
+    }
+}
+
+fn size(key: &[u8], value: &Value) -> usize {
+    key.len() + value.as_ref().map_or(0, Vec::len)
 }
 
 #[cfg(test)]
@@ -65,7 +83,15 @@ mod tests {
         rows.set(Row::delete(Table::Jobs, *b"k"));
         assert_eq!(rows.get(Table::Jobs, b"k"), Some(&None));
         assert_eq!(rows.get(Table::Items, b"k"), None);
-        assert_eq!(rows.len(), 1);
+        assert_eq!((rows.len(), rows.bytes), (1, 1));
+        rows.set(Row::put(Table::Items, *b"key", vec![1, 2]));
+        rows.set(Row::put(Table::Items, *b"key", vec![1]));
+        assert_eq!(rows.bytes, 5);
+        rows.set(Row::put(Table::Shelf, *b"k", vec![0; LAZY_BYTES]));
+        assert!(!rows.may_wait());
+        rows.forget(Table::Shelf, b"k");
+        assert!(rows.may_wait());
+        rows.forget(Table::Items, b"key");
         rows.forget(Table::Jobs, b"k");
         assert!(rows.is_empty());
     }

@@ -99,6 +99,7 @@ impl Newest {
                 self.see_all([hook.trouble.as_ref().map(|t| t.since), hook.delivered_last.map(|(at, _)| at)]);
             }
             Entry::DeadLetter(letter) => self.see(letter.given_up_at),
+            Entry::Shelved(head) => self.see(head.as_of),
             Entry::Sum | Entry::Plain => (),
         }
     }
@@ -189,7 +190,7 @@ impl Contents {
             Entry::Sum => self.sums += 1,
             Entry::Life(_) | Entry::PutTarget(_) => (),
             Entry::Mark(_) | Entry::Polling(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
-            Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Plain => (),
+            Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Shelved(_) | Entry::Plain => (),
         }
     }
 

@@ -36,6 +36,8 @@
 //! | `spend`       | hour, organization, connection, caller, outcome, endpoint, target | sum of requests | at most 500,000, of 400 days | the writer, now and then |
 //! | `webhooks`    | organization, connection, webhook                     | webhook state    | webhooks                      | `Write::Webhook`                    |
 //! | `dead_letters` | organization, connection, webhook, event number      | dead letter      | the newest 1,000 of a webhook | `Write::DeadLetter`                 |
+//! | `shelf`       | organization, connection, `h`, fingerprint of the secret, entry | head of an answer | answers of the gateway, in bytes at most `shelf_disk` | `Write::Shelve`, `Write::Reshelve` |
+//! |               | organization, connection, `b`, fingerprint of the secret, entry | its body  | as many                       | `Write::Shelve`                     |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
@@ -43,6 +45,7 @@
 //! fingerprints of the configured credential that they come from, and of the one that was rejected last, lie with them.
 //! What stands below `w` of a generation in `switched` is in force as if it stood in its own table: see `generation`.
 //! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
+//! An answer of the gateway is two rows, so that one that is confirmed rewrites no body, and all heads are read without any.
 //! A sum of `spend` begins with its hour, so that what is written lies together and what is old is in front.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
 
@@ -52,8 +55,10 @@ use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey, Targe
 use crate::domain::quota::LimitKey;
 use redb::TableDefinition;
 
+mod shelf;
 mod sums;
 
+pub(super) use shelf::{BODY, HEAD, shelf_part, shelf_row, shelf_tag};
 pub(super) use sums::{hour, read_hour, sum, sum_line, sums_of};
 
 macro_rules! tables {
@@ -95,6 +100,7 @@ tables! {
     Targets = "targets",
     Webhooks = "webhooks",
     DeadLetters = "dead_letters",
+    Shelf = "shelf",
 }
 
 impl Table {

@@ -7,6 +7,7 @@ use super::rows::Row;
 use super::scans;
 use super::sealed::Swap;
 use super::sentences;
+use super::shelved;
 use super::tables::{self, Table};
 use super::{Admission, Commit, Lane, StoreError, TokenRecord, Write};
 use crate::domain::charge::{Charge, Resolution};
@@ -94,6 +95,13 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         }
         Write::ForgetWebhook(key) => {
             rows.push(Row::delete(Table::Webhooks, tables::webhook(key)));
+            return Ok(());
+        }
+        Write::Shelve(answer) => return shelved::push(answer, rows),
+        Write::Reshelve(head) => (Table::Shelf, shelved::place(head, tables::HEAD), records::shelf_head(head)),
+        Write::Unshelve(head) => {
+            let row = |tag| Row::delete(Table::Shelf, shelved::place(head, tag));
+            rows.extend([tables::HEAD, tables::BODY].map(row));
             return Ok(());
         }
         Write::BuryLetter(key, event) => {

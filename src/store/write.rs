@@ -20,8 +20,6 @@ use crate::rules::budget::{Permit, Reserved};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// More lazy rows than this are written without waiting for a reason.
-const LAZY_ROWS: usize = 8192;
 /// The next free numbers: one above the last row, never stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
@@ -113,8 +111,9 @@ impl Writing {
                 _ => must |= self.take(core, work, acks),
             }
         }
-        let lazy = core.lazy().len();
-        if (acks.is_empty() && !must && lazy <= LAZY_ROWS) || (self.staged.is_empty() && lazy == 0 && !must) {
+        let lazy = core.lazy();
+        let nothing = self.staged.is_empty() && lazy.is_empty();
+        if !must && (nothing || acks.is_empty() && lazy.may_wait()) {
             return Ok(());
         }
         self.write(core)

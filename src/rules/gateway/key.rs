@@ -23,10 +23,7 @@ impl EntryId {
         part(key.connection.connection.as_str());
         part(key.reading.method());
         part(&key.target);
-        part(match kept {
-            Kept::Data => "data",
-            Kept::NotReady => "not ready",
-        });
+        part(kept.word());
         for (name, value) in variant {
             part(name);
             part(value.as_ref().map_or("absent", |_| "present"));

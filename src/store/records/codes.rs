@@ -4,6 +4,7 @@ use crate::domain::charge::Settlement;
 use crate::domain::connection::HoldReason;
 use crate::domain::event::EventKind;
 use crate::domain::finding::FindingKind;
+use crate::domain::gateway::{Kept, Reading};
 use crate::domain::ids::Caller;
 use crate::domain::item::ChangeKind;
 use crate::domain::job::JobState;
@@ -48,6 +49,9 @@ codes!(EventKind, "event": TargetChanged = 0, TargetSeen = 1, TargetTroubled = 2
     ScanPublished = 13, ScanTroubled = 14, Probed = 15);
 codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitOffered = 2, SuddenEmptiness = 3,
     WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7, WebhookFailing = 8);
+
+codes!(Kept, "kind of answer": Data = 0, NotReady = 1);
+codes!(Reading, "method": Get = 0, Head = 1);
 
 /// The byte of a caller, in a key.
 pub(in crate::store) fn caller(caller: Caller) -> u8 {
@@ -98,6 +102,8 @@ mod tests {
             "foreign_spending lower_limit higher_limit_offered sudden_emptiness wait_above_ceiling scan_incomplete \
              credential_reauthorize deprecated webhook_failing"
         );
+        assert_eq!(words(Kept::word), "data not_ready");
+        assert_eq!(words(Reading::method), "GET HEAD");
         assert_eq!((Settlement::Posted.code(), Settlement::Voided.code()), (0, 1));
         assert!(Settlement::coded(2).is_err());
     }

@@ -4,6 +4,7 @@
 mod charge;
 mod codes;
 mod finding;
+mod gateway;
 mod learned;
 mod life;
 mod misc;
@@ -19,6 +20,8 @@ mod v4;
 mod webhook;
 
 #[cfg(test)]
+mod gateway_tests;
+#[cfg(test)]
 mod scan_tests;
 #[cfg(test)]
 mod tests;
@@ -26,6 +29,7 @@ mod tests;
 pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
 pub(super) use codes::{caller, caller_of, outcome, outcome_of};
 pub(super) use finding::{finding, finding_kind, finding_of};
+pub(super) use gateway::{shelf_body, shelf_body_of, shelf_head, shelf_head_of};
 pub(super) use learned::{learned, learned_of};
 pub(super) use life::{life, life_of, put_target, put_target_of};
 pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, polling, polling_of, token, token_of};

@@ -372,3 +372,22 @@ pub(super) struct DeadLetter {
     pub reason: String,
     pub again: bool,
 }
+
+#[derive(Encode, Decode)]
+pub(super) struct ShelfHead {
+    pub organization: String,
+    pub connection: String,
+    pub credential: [u8; 16],
+    pub reading: u8,
+    pub target: String,
+    pub variant: Vec<(String, Option<String>)>,
+    pub kept: u8,
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub asked_at: Stamp,
+    pub as_of: Stamp,
+    pub changed_at: Stamp,
+    pub digest: [u8; 16],
+    pub body_bytes: u64,
+    pub cost: u32,
+}

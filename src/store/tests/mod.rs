@@ -14,6 +14,7 @@ mod restored;
 mod retention;
 mod sealed;
 mod shelf;
+mod shelved;
 mod sums;
 mod wear;
 mod whereabouts;
