@@ -1,10 +1,8 @@
 //! What goes through, and what holds for a path.
 
-use super::super::*;
-use crate::domain::gateway::*;
+use super::*;
 use crate::domain::send::SendSpec;
 use crate::domain::spec::{CommandSpec, Retry};
-use crate::domain::time::Span;
 
 fn at(raw: &str) -> Location {
     Location::read(raw).unwrap()
