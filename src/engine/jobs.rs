@@ -125,7 +125,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict, &state);
-    after.count(core, conn, &exchanged);
+    let resolve = after.resolved(core, conn, &exchanged);
     let (job_state, message) = judge(command, &after.verdict, after.status, body.as_ref(), &reply.detail);
     let again = job_state == JobState::Queued;
     let now = core.clock.now();
@@ -133,7 +133,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     let mut events = after.events;
     events.push(job_event(&job, &now));
     let commit = Commit {
-        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        resolve,
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: vec![Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())],
         events,

@@ -140,10 +140,9 @@ async fn learn(
         units: exchanged.charged.max(exchanged.cost.unwrap_or(0)),
         at: When(reply.arrived_at.wall),
     };
-    after.count(core, conn, &exchanged);
     let told = event(target, &probed, by, reply.arrived_at);
     let commit = Commit {
-        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        resolve: after.resolved(core, conn, &exchanged),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: vec![Write::Connection(conn.spec.key.clone(), after.state.clone())],
         events: std::iter::once(told).chain(after.events).collect(),

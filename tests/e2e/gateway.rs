@@ -58,6 +58,9 @@ async fn a_client_without_a_key_gets_the_answer_and_the_account_is_spent_once() 
         let named = |l: &&str| l.starts_with("larder_gateway_requests_total") && l.ends_with(line);
         assert!(metrics.lines().any(|l| named(&l)), "{line}: {metrics}");
     }
+    let spent = |l: &str| l.starts_with("larder_upstream_units_total") && l.contains("caller=\"gateway\"");
+    let spent: Vec<&str> = metrics.lines().filter(|l| spent(l)).collect();
+    assert!(spent.len() == 1 && spent[0].ends_with("outcome=\"data\"} 1"), "what was passed on is counted: {spent:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

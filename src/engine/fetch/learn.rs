@@ -8,7 +8,7 @@ use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{ConnectionState, HoldChange};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
-use crate::domain::ids::CredentialId;
+use crate::domain::ids::{ChargeId, CredentialId};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::quota;
 use crate::domain::reply::{Failure, Reply};
@@ -30,7 +30,7 @@ use crate::store::{Commit, Lane, Write};
 pub struct Consequences {
     pub verdict: Verdict,
     pub status: Option<u16>,
-    pub resolution: Resolution,
+    resolution: Resolution,
     /// What becomes of the credential's holds.
     pub hold: Vec<HoldChange>,
     pub state: ConnectionState,
@@ -44,13 +44,24 @@ pub struct Consequences {
 }
 
 impl Consequences {
-    /// Once it is known what the provider may have counted.
-    pub fn count(&self, core: &Core, conn: &Conn, exchanged: &Exchanged) {
+    /// The provider counts nothing for it.
+    pub fn void(&mut self) {
+        self.resolution.settlement = Settlement::Voided;
+    }
+
+    /// How the charge ended. It is counted here, where everybody who asks has to come by.
+    pub fn resolved(
+        &self,
+        core: &Core,
+        conn: &Conn,
+        exchanged: &Exchanged,
+    ) -> Option<(CredentialId, ChargeId, Resolution)> {
         let units = match self.resolution.settlement {
             Settlement::Voided => 0,
             Settlement::Posted => exchanged.charged.max(exchanged.cost.unwrap_or(0)),
         };
         core.count(&conn.spec.key, (exchanged.caller, &exchanged.endpoint), self.verdict.outcome, units);
+        Some((conn.credential, exchanged.charge, self.resolution.clone()))
     }
 }
 
@@ -182,9 +193,8 @@ pub async fn settle(
             round.next(conn, after.state.failures, &holds::after(core, conn, &after.hold)).or(after.state.next_poll_at);
     }
     if conditional && costs_nothing(conn, &after) {
-        after.resolution.settlement = Settlement::Voided;
+        after.void();
     }
-    after.count(core, conn, exchanged);
     let outcome = after.verdict.outcome;
     let learned = learned(conn, target, before, content, &after, &reply);
     let quiet =
@@ -192,7 +202,7 @@ pub async fn settle(
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
     let (phase_row, phase_event) = completing.as_ref().map(|c| (c.row(target), c.event(target))).unzip();
     let commit = Commit {
-        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        resolve: after.resolved(core, conn, exchanged),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: learned.writes.into_iter().chain([state_row]).chain(phase_row).collect(),
         events: after.events.into_iter().chain(learned.events).chain(phase_event).collect(),

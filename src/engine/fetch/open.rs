@@ -99,7 +99,7 @@ async fn learn(
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict.clone(), &state);
     let commit = Commit {
-        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        resolve: after.resolved(core, conn, &exchanged),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: vec![Write::Connection(conn.spec.key.clone(), after.state.clone())],
         events: after.events,

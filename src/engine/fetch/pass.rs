@@ -5,7 +5,6 @@
 use super::exchange::{self, Asking, Exchanged, Whose, admit};
 use super::learn::{consequences, costs_nothing, hear};
 use super::{Stopped, token};
-use crate::domain::charge::Settlement;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Reply};
 use crate::domain::time::{Span, Stamp, Steady};
@@ -194,13 +193,12 @@ async fn settle(
     let mut state = conn.state.lock().await;
     let mut after = consequences(core, conn, exchanged, reply, heard.verdict.clone(), &state);
     if conditional && costs_nothing(conn, &after) {
-        after.resolution.settlement = Settlement::Voided;
+        after.void();
     }
-    after.count(core, conn, exchanged);
     let quiet = !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
     let commit = Commit {
-        resolve: Some((conn.credential, exchanged.charge, after.resolution)),
+        resolve: after.resolved(core, conn, exchanged),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: kept.into_iter().chain([state_row]).collect(),
         events: after.events,
