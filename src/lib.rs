@@ -102,6 +102,9 @@
 //!    octet. The answer is classified, and teaches of holds and limits, as every other.
 //! 4. A good answer is put onto the shelf; a refusal or a failure leaves the last good one, which is served with its age and why.
 //!
+//! Who asks for a stream of events joins it ([`engine::streams`]). [`rules::stream`] says when it is opened, once for all who read it and by
+//! [`upstream::Door::open`] with a permit; when again, after an end or a hold; and what a reader missed that was slow or away.
+//!
 //! # A crash between the two writes
 //!
 //! The process is killed after the charge was durable and before the answer was. The file then holds a charge without a resolution, and the

@@ -12,8 +12,8 @@ use crate::rules::gateway::Gate;
 
 pub(super) const GATEWAY: [&str; 6] = ["enabled", "freshness", "fresh_for", "same_account", "allow", "rule"];
 pub(super) const ALLOW: [&str; 2] = ["methods", "path"];
-pub(super) const GATEWAY_RULE: [&str; 8] =
-    ["path", "freshness", "fresh_for", "not_ready", "forgets", "idempotent", "narrow", "cost"];
+pub(super) const GATEWAY_RULE: [&str; 9] =
+    ["path", "freshness", "fresh_for", "not_ready", "forgets", "stream", "idempotent", "narrow", "cost"];
 pub(super) const NOT_READY: [&str; 3] = ["status", "for", "until"];
 pub(super) const NARROW: [&str; 4] = ["parameter", "items", "field", "whole"];
 
@@ -136,6 +136,7 @@ fn read_rule(section: &Section<'_>, p: &mut Problems) -> Option<PathRule> {
         fresh_for: section.span_or_zero("fresh_for", p).value(),
         not_ready: section.table("not_ready", p).and_then(|table| read_not_ready(&table, p)),
         forgets: section.texts("forgets", p).unwrap_or_default(),
+        stream: section.flag("stream", p).value(),
         idempotent: section.flag("idempotent", p).value(),
         narrow: section.table("narrow", p).and_then(|table| read_narrow(&table, p)),
         cost: section.whole("cost", (1, u64::from(u32::MAX)), p).value().and_then(|n| u32::try_from(n).ok()),

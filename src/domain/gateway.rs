@@ -76,6 +76,8 @@ pub struct PathRule {
     pub not_ready: Option<NotReadySpec>,
     /// After a write to `path` that succeeded, answers to these paths are forgotten (P1).
     pub forgets: Vec<String>,
+    /// What is read here is a stream of events, whatever the client says that it takes (P4).
+    pub stream: Option<bool>,
     /// Any method may be repeated here, as PUT and DELETE may be.
     pub idempotent: Option<bool>,
     pub narrow: Option<NarrowSpec>,

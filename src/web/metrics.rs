@@ -151,6 +151,16 @@ fn gateways(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
             requests.get_or_create(&labels).inc_by(count);
         }
     }
+    let open = register(registry, "gateway_streams_open", "Event streams of the provider that are open for readers");
+    let readers =
+        register(registry, "gateway_stream_readers", "Readers of those streams, also while one is interrupted");
+    for (key, standing) in web.shelf().streams() {
+        if viewer.may_read(&key.organization) {
+            let labels = vec![("organization", key.organization.0), ("connection", key.connection.0)];
+            open.get_or_create(&labels).set(whole(standing.open));
+            readers.get_or_create(&labels).set(whole(standing.readers));
+        }
+    }
 }
 
 fn one_hot(states: &Gauges, connection: &ConnectionView) {

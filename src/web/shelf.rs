@@ -14,6 +14,7 @@ use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
 use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
+use crate::engine::streams::Standing;
 use crate::engine::view::*;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -82,6 +83,7 @@ pub trait Shelf: Send + Sync + 'static {
     /// The gateway of a connection, before which unmodified clients stand.
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance>;
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)>;
+    fn streams(&self) -> BTreeMap<ConnectionKey, Standing>;
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
     fn revoke_token(&self, id: u64) -> Slow<'_, ()>;
     fn check_token(&self, text: &str) -> Option<TokenInfo>;
@@ -223,6 +225,9 @@ impl Shelf for Appliance {
     }
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)> {
         Appliance::gateway_counts(self)
+    }
+    fn streams(&self) -> BTreeMap<ConnectionKey, Standing> {
+        Appliance::streams(self)
     }
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
         Appliance::tokens(self)

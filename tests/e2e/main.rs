@@ -13,6 +13,7 @@ mod failures;
 mod file;
 mod findings;
 mod gateway;
+mod gateway_streams;
 mod health;
 mod history;
 mod honesty;

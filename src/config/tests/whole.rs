@@ -155,6 +155,7 @@ freshness  = "memo"
 fresh_for  = "0s"
 not_ready  = { status = 409, for = "10m", until = ["write", "target_changed"] }
 forgets    = ["/receipts/**"]
+stream = true
 idempotent = true
 narrow     = { parameter = "status", items = "$.data[*]", field = "$.status", whole = "!@.next" }
 cost       = 2
@@ -231,6 +232,7 @@ fn every_key_of_a_gateway_is_read() {
         fresh_for: Some(Span::ZERO),
         not_ready: Some(not_ready),
         forgets: vec![text("/receipts/**")],
+        stream: Some(true),
         idempotent: Some(true),
         narrow: Some(narrow),
         cost: Some(2),

@@ -8,7 +8,6 @@ use super::{Stopped, lessons, token};
 use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Reply};
-use crate::domain::spec::endpoint_of;
 use crate::domain::time::Span;
 use crate::engine::core::{Conn, Core};
 use crate::rules::budget::Permit;
@@ -24,14 +23,10 @@ const PATIENCE: Span = Span::from_secs(2);
 pub struct Wanted {
     /// Path and query below the base URL.
     pub location: String,
+    /// Where it is counted.
+    pub endpoint: Endpoint,
     /// Units of the limits that an opening takes.
     pub cost: u32,
-}
-
-impl Wanted {
-    pub fn endpoint(&self) -> Endpoint {
-        endpoint_of(&self.location)
-    }
 }
 
 /// What came of it.
@@ -45,7 +40,7 @@ pub enum Opening {
 
 /// Asks for the stream, to go on after the event `last`.
 pub async fn open(core: &Core, conn: &Conn, wanted: &Wanted, last: Option<Arc<str>>) -> Result<Opening, Stopped> {
-    let asking = Asking { caller: Caller::Gateway, target: None, endpoint: wanted.endpoint(), cost: wanted.cost };
+    let asking = Asking { caller: Caller::Gateway, target: None, endpoint: wanted.endpoint.clone(), cost: wanted.cost };
     let ends = core.clock.now().steady + PATIENCE;
     let permit = in_turn(core, conn, &asking, ends, &core.stop).await?;
     let carried = token::version(core, conn);

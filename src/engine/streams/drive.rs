@@ -59,31 +59,31 @@ async fn attempt(core: &Arc<Core>, shared: &Shared, ear: &mut Option<Ear>) {
         opening = open(core, &shared.conn, &shared.wanted, last) => opening,
         () = core.stop.cancelled() => return,
     };
-    let (connection, location) = (&shared.conn.spec.key, &shared.wanted.location);
+    let (connection, endpoint) = (&shared.conn.spec.key, &shared.wanted.endpoint);
     let now = core.clock.now().steady;
     match opening {
         Ok(Opening::Stream(flow)) => {
-            tracing::info!(%connection, location, "event stream opened");
+            tracing::info!(%connection, %endpoint, "event stream opened");
             shared.change(|state| {
                 (state.attempts, state.met) = (state.attempts + 1, None);
                 state.course.opened();
             });
             let why = read(core, shared, ear, flow).await;
-            tracing::info!(%connection, location, "event stream closed: {why}");
+            tracing::info!(%connection, %endpoint, "event stream closed: {why}");
         }
         Ok(Opening::Answer(answer, verdict)) => {
             let sentence = words::reason(verdict.outcome, Some(answer.status), "no event stream");
-            tracing::warn!(%connection, location, "{sentence}");
+            tracing::warn!(%connection, %endpoint, "{sentence}");
             failed(shared, now, Met::Answer(answer));
         }
         Ok(Opening::Nothing(detail)) => {
-            tracing::warn!(%connection, location, "no event stream: {detail}");
+            tracing::warn!(%connection, %endpoint, "no event stream: {detail}");
             failed(shared, now, Met::Denied(Denied::Unavailable(words::ended(&format!("No stream: {detail}")))));
         }
         Err(stopped) => {
             let until = until(shared, &stopped, now);
             let denied = Appliance::new(core.clone()).denied(&stopped, "No stream");
-            tracing::debug!(%connection, location, ?denied, "event stream not opened");
+            tracing::debug!(%connection, %endpoint, ?denied, "event stream not opened");
             shared.change(|state| {
                 (state.attempts, state.met) = (state.attempts + 1, Some(Met::Denied(denied)));
                 state.course.refused(until);
@@ -154,7 +154,7 @@ async fn wait(core: &Core, shared: &Shared, ear: &mut Option<Ear>, at: Steady) {
         () = core.stop.cancelled() => {}
         () = rung(ear) => {
             let (conn, now) = (&shared.conn, core.clock.now());
-            let ask = conn.ask(Caller::Gateway, shared.wanted.endpoint(), shared.wanted.cost);
+            let ask = conn.ask(Caller::Gateway, shared.wanted.endpoint.clone(), shared.wanted.cost);
             let may_ask = core.may_ask(conn, &*conn.state.lock().await, Caller::Gateway);
             if may_ask && core.store.would_admit(conn.credential, &now, &ask).is_ok() {
                 shared.state().course.eased();

@@ -8,6 +8,8 @@ mod drive;
 use super::appliance::Appliance;
 use super::core::{Conn, Core};
 use super::fetch::open::Wanted;
+use super::gateway::place::Address;
+use super::gateway::{Entrance, ask};
 use super::view::{Denied, When};
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::Answer;
@@ -29,17 +31,6 @@ const FIRST_ANSWER: Span = Span::from_secs(10);
 #[derive(Default)]
 pub struct Streams {
     known: Mutex<BTreeMap<(CredentialId, String), Arc<Shared>>>,
-}
-
-/// What a reader wants.
-#[derive(Clone, Debug)]
-pub struct StreamAsk {
-    /// Path and query below the base URL, without any credential.
-    pub location: String,
-    /// Units of the limits that an opening takes.
-    pub cost: u32,
-    /// The last event that the reader knows.
-    pub last: Option<String>,
 }
 
 /// What a reader gets.
@@ -98,16 +89,24 @@ impl Shared {
 }
 
 impl Streams {
-    /// The stream that is asked for, with one reader more; `Came::First`: it is to be driven.
-    fn join(&self, conn: &Arc<Conn>, ask: &StreamAsk, now: &Now) -> Result<(Arc<Shared>, Place, Came), Denied> {
+    /// The stream at `address`, with one reader more, who knows the event `last`; `Came::First`: it is to be driven.
+    fn join(
+        &self,
+        conn: &Arc<Conn>,
+        address: &Address,
+        last: Option<&str>,
+        now: &Now,
+    ) -> Result<(Arc<Shared>, Place, Came), Denied> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, shared| !shared.state().course.is_forgotten(now.steady, REMEMBERED));
-        let name = (conn.credential, format!("{}{}", conn.spec.base_url.trim_end_matches('/'), ask.location));
+        let base = conn.spec.base_url.trim_end_matches('/');
+        let name = (conn.credential, format!("{base}{}", address.place.target));
         if !known.contains_key(&name) && known.len() >= MOST {
             return Err(Denied::Unavailable("as many streams are open as Larder keeps open".to_owned()));
         }
         let shared = known.entry(name).or_insert_with(|| {
-            let wanted = Wanted { location: ask.location.clone(), cost: ask.cost };
+            let cost = conn.desk.gate.policy(&address.location).cost;
+            let wanted = Wanted { location: address.sent.clone(), endpoint: ask::endpoint(conn, address), cost };
             let (state, news, left) = (Mutex::default(), watch::Sender::new(0), Notify::new());
             Arc::new(Shared { conn: conn.clone(), wanted, state, news, left })
         });
@@ -116,14 +115,13 @@ impl Streams {
         if let Some(denied) = resting(&state, now) {
             return Err(denied);
         }
-        let place = state.course.joins(ask.last.as_deref());
+        let place = state.course.joins(last);
         let came = if std::mem::replace(&mut state.driven, true) { Came::ToOthers } else { Came::First };
         drop(state);
         Ok((shared, place, came))
     }
 
-    /// Streams by connection that are open now, and who reads them.
-    pub fn standing(&self) -> BTreeMap<ConnectionKey, Standing> {
+    fn standing(&self) -> BTreeMap<ConnectionKey, Standing> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: BTreeMap<ConnectionKey, Standing> = BTreeMap::new();
         for shared in known.values() {
@@ -203,13 +201,25 @@ impl Drop for Reader {
 }
 
 impl Appliance {
-    /// Reads a stream of the provider together with everybody else who reads it. Opened only if the budget funds it; who comes to a stream
-    /// that was interrupted waits for it with the others.
-    pub async fn join_stream(&self, key: &ConnectionKey, ask: &StreamAsk) -> Result<Joined, Denied> {
-        let conn = self.conn(key)?.clone();
+    /// Streams by connection that are open now, and who reads them.
+    pub fn streams(&self) -> BTreeMap<ConnectionKey, Standing> {
+        self.core.streams.standing()
+    }
+}
+
+impl Entrance {
+    /// Whether what is read there is a stream of events, whatever a client says.
+    pub fn is_stream(&self, address: &Address) -> bool {
+        self.conn.desk.gate.policy(&address.location).stream
+    }
+
+    /// Reads a stream of the provider together with everybody else who reads it, from behind the event `last`. Opened only if the budget
+    /// funds it; who comes to a stream that was interrupted waits for it with the others.
+    pub async fn stream(&self, address: &Address, last: Option<&str>) -> Result<Joined, Denied> {
         self.core.begun.cancelled().await;
-        self.refuse_while_paused(&conn).await?;
-        let (shared, place, came) = self.core.streams.join(&conn, ask, &self.now())?;
+        Appliance::new(self.core.clone()).refuse_while_paused(&self.conn).await?;
+        let now = self.core.clock.now();
+        let (shared, place, came) = self.core.streams.join(&self.conn, address, last, &now)?;
         let reader = Reader {
             core: self.core.clone(),
             news: shared.news.subscribe(),
@@ -231,7 +241,7 @@ impl Appliance {
     /// What the attempt after `attempts` came to, where it opened nothing and the stream never was open.
     async fn first_answer(&self, shared: &Shared, attempts: u64) -> Option<Met> {
         let mut news = shared.news.subscribe();
-        let until = self.now().steady + FIRST_ANSWER;
+        let until = self.core.clock.now().steady + FIRST_ANSWER;
         loop {
             news.mark_unchanged();
             {

@@ -56,6 +56,8 @@ pub struct Policy<'g> {
     pub narrow: Option<&'g Narrower>,
     /// Units of the limits.
     pub cost: u32,
+    /// What is read here is a stream of events.
+    pub stream: bool,
     idempotent: bool,
 }
 
@@ -143,6 +145,7 @@ impl Gate {
             not_ready: fitting().find_map(|rule| rule.spec.not_ready.as_ref()),
             narrow: fitting().find_map(|rule| rule.narrow.as_ref()),
             cost: fitting().find_map(|rule| rule.spec.cost).unwrap_or(1),
+            stream: fitting().find_map(|rule| rule.spec.stream).unwrap_or(false),
             idempotent: fitting().find_map(|rule| rule.spec.idempotent).unwrap_or(false),
         }
     }

@@ -27,6 +27,8 @@ pub struct Reader {
     decoder: SseDecoder,
     /// The last event id as the stream was told it, or told us since.
     id: Option<Arc<str>>,
+    /// The same with the newest event: what readers know.
+    shown: Option<Arc<str>>,
 }
 
 impl Reader {
@@ -34,7 +36,7 @@ impl Reader {
     pub fn new(last: Option<Arc<str>>) -> Reader {
         let mut decoder = SseDecoder::with_limit(MOST_BYTES);
         decoder.reconnect_with_id(last.clone().filter(|id| !id.is_empty()));
-        Reader { decoder, id: last }
+        Reader { decoder, id: last.clone(), shown: last }
     }
 
     /// What the stream says with these bytes. What is not whole waits for the next ones; at the end of a stream it is nothing.
@@ -43,8 +45,9 @@ impl Reader {
         while let Some(next) = self.decoder.next(&mut chunk) {
             match next {
                 Ok(SseEvent::Message(message)) => {
-                    self.id = taken_over(&self.id, message.last_event_id);
-                    let event = Event { kind: message.event.into_owned(), data: message.data, id: self.id.clone() };
+                    self.shown = taken_over(&self.shown, message.last_event_id);
+                    self.id = self.shown.clone();
+                    let event = Event { kind: message.event.into_owned(), data: message.data, id: self.shown.clone() };
                     heard.push(Heard::Event(event));
                 }
                 Ok(SseEvent::Retry(ms)) => heard.push(Heard::Retry(Span(u64::from(ms)))),

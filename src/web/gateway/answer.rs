@@ -17,7 +17,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use std::io;
 
-const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+pub(super) const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LARDER_STALE: HeaderName = HeaderName::from_static("larder-stale");
@@ -146,7 +146,7 @@ fn denied(web: &WebState, halt: &Halt, how: &CacheStatus, reading: Reading) -> R
 /// Where nobody knows better.
 const SOON_S: u64 = 5;
 
-fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+pub(super) fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -154,7 +154,7 @@ fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body>
 }
 
 /// Headers as they go out; the provider's word on what a page may do is not enough here.
-fn written(told: Vec<(String, String)>) -> HeaderMap {
+pub(super) fn written(told: Vec<(String, String)>) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(told.len() + 12);
     for (name, value) in told {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {

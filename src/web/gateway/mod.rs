@@ -4,6 +4,7 @@
 
 mod access;
 mod answer;
+mod streams;
 
 use super::WebState;
 use super::errors::{Kind, Problem};
@@ -89,6 +90,9 @@ async fn read(
     }
     let authorized = parts.headers.contains_key(header::AUTHORIZATION);
     caller.leave_out(&mut parts.headers, entrance.carrier());
+    if reading == Reading::Get && (streams::is_wanted(&parts.headers) || entrance.is_stream(&address)) {
+        return streams::answer(web, &entrance, &address, &parts.headers).await;
+    }
     let wanted = Wanted { address, reading, headers: parts.headers, authorized };
     let given = match entrance.at_once(&wanted) {
         Some(given) => given,

@@ -20,6 +20,7 @@ use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
 use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
+use crate::engine::streams::Standing;
 use crate::engine::view::*;
 use planned::*;
 use std::collections::BTreeMap;
@@ -388,6 +389,9 @@ impl Shelf for Sample {
     }
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)> {
         Vec::new()
+    }
+    fn streams(&self) -> BTreeMap<ConnectionKey, Standing> {
+        BTreeMap::new()
     }
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
         Ok(self.tokens.iter().map(|(_, info)| info.clone()).collect())

@@ -4,6 +4,7 @@
 
 pub mod app;
 pub mod config;
+pub mod feed;
 pub mod http;
 pub mod operator;
 pub mod paged;

@@ -74,15 +74,15 @@ fn a_command_in_disguise_is_no_reading() {
 fn each_matter_follows_the_first_rule_that_has_a_word_on_it() {
     let rule = |path: &str| PathRule { path: path.to_owned(), ..PathRule::default() };
     let rules = vec![
-        PathRule { fresh_for: Some(Span::from_secs(30)), ..rule("/tasks/*") },
+        PathRule { fresh_for: Some(Span::from_secs(30)), stream: Some(true), ..rule("/tasks/*") },
         PathRule { fresh_for: Some(Span::from_secs(60)), cost: Some(3), idempotent: Some(true), ..rule("/tasks/**") },
     ];
     let gate = Gate::compile(&GatewaySpec { rules, ..GatewaySpec::default() }, &[]).unwrap();
     let one = gate.policy(&at("/tasks/1"));
     assert_eq!((one.fresh_for, one.cost, one.freshness), (Span::from_secs(30), 3, Freshness::Memo));
-    assert!(one.may_repeat("POST"));
+    assert!(one.may_repeat("POST") && one.stream);
     let deeper = gate.policy(&at("/tasks/1/2"));
-    assert_eq!((deeper.fresh_for, deeper.cost), (Span::from_secs(60), 3));
+    assert_eq!((deeper.fresh_for, deeper.cost, deeper.stream), (Span::from_secs(60), 3, false));
     let other = gate.policy(&at("/other"));
     assert_eq!((other.fresh_for, other.cost), (Span::from_secs(5), 1));
     assert!(
