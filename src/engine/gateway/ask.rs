@@ -62,7 +62,7 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
             return landing;
         }
     }
-    let policy = conn.desk.gate.policy(&question.address.location);
+    let policy = conn.desk.gate.policy_by(&question.address.rules);
     let known = question.known.clone().filter(|_| conn.spec.conditional != Conditional::Off && !question.alone);
     let asked_with = known.as_ref().map(|entry| validators(entry.head())).unwrap_or_default();
     let conditional = !asked_with.is_empty();

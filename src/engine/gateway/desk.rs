@@ -49,8 +49,8 @@ impl Desk {
             Carrier::Query { name } => location.without(name),
             _ => location,
         };
-        let (sent, endpoint, place) = (location.sent(), location.endpoint(), self.place(location.target()));
-        let address = Arc::new(Address { location, sent, endpoint, place });
+        let place = self.place(location.target());
+        let address = Arc::new(Address::new(location, place, &self.gate));
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
         if addresses.len() >= MOST_PLACES {
             addresses.clear();

@@ -23,6 +23,7 @@ use super::appliance::Appliance;
 use super::core::{Conn, Core};
 use crate::domain::ids::{Caller, ConnectionKey, Organization};
 use crate::domain::spec::Carrier;
+use crate::domain::time::Now;
 use crate::rules::address;
 use crate::rules::gateway::{NotAllowed, Passage, Unsafe, rate_limit};
 use hyper::header::HeaderValue;
@@ -53,6 +54,10 @@ impl Appliance {
 }
 
 impl Entrance {
+    pub fn now(&self) -> Now {
+        self.core.clock.now()
+    }
+
     pub fn key(&self) -> &ConnectionKey {
         &self.conn.spec.key
     }
@@ -73,7 +78,7 @@ impl Entrance {
     }
 
     pub fn passage(&self, method: &str, address: &Address) -> Result<Passage, NotAllowed> {
-        self.conn.desk.gate.passage(method, &address.location)
+        address.passage(method, &self.conn.desk.gate)
     }
 
     /// Where an address of the provider's own host is behind this gateway; `None`: it is another host, or is found without help.
@@ -88,11 +93,10 @@ impl Entrance {
     }
 
     /// `RateLimit` and `RateLimit-Policy`: what is left for clients of this gateway, as of this second.
-    pub fn rate_limit(&self) -> Option<(HeaderValue, HeaderValue)> {
-        let now = self.core.clock.now();
+    pub fn rate_limit(&self, now: &Now) -> Option<(HeaderValue, HeaderValue)> {
         self.conn.desk.limits(now.steady.0 / 1000, || {
-            let usage = self.core.store.usage(self.conn.credential, &now, &[]);
-            let (left, policy) = rate_limit(&usage, Caller::Gateway, &now)?;
+            let usage = self.core.store.usage(self.conn.credential, now, &[]);
+            let (left, policy) = rate_limit(&usage, Caller::Gateway, now)?;
             HeaderValue::try_from(left).ok().zip(HeaderValue::try_from(policy).ok())
         })
     }

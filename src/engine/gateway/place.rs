@@ -1,9 +1,9 @@
 //! The answers that are kept under one address, in memory. Knows nothing of connections or of the file.
 
-use crate::domain::gateway::{Head, Shelved};
+use crate::domain::gateway::{Head, Reading, Shelved};
 use crate::domain::ids::Endpoint;
 use crate::domain::time::Steady;
-use crate::rules::gateway::{EntryId, Location};
+use crate::rules::gateway::{EntryId, Gate, Location, NotAllowed, Passage};
 use bytes::Bytes;
 use hyper::HeaderMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,15 +19,26 @@ pub struct Entry {
     pub written: OnceLock<HeaderMap>,
     /// Those of them that go with a 304.
     pub written_304: OnceLock<HeaderMap>,
+    /// The same as a hit of this second has them: its age and what is left of its life stand in them.
+    pub of_now: RwLock<Option<OfNow>>,
     /// Steady ms of its last use.
     used: AtomicU64,
+}
+
+/// The headers of a hit, for as long as age and `ttl` are these.
+#[derive(Debug)]
+pub struct OfNow {
+    pub age_s: u64,
+    pub ttl_s: i64,
+    pub unmodified: bool,
+    pub headers: HeaderMap,
 }
 
 impl Entry {
     pub fn new(shelved: Shelved, now: Steady) -> Entry {
         let id = EntryId::of(&shelved.head);
         let body = Bytes::from_owner(shelved.body.clone());
-        Entry { shelved, body, id, written: OnceLock::new(), written_304: OnceLock::new(), used: AtomicU64::new(now.0) }
+        Entry { shelved, body, id, written: OnceLock::new(), written_304: OnceLock::new(), of_now: RwLock::default(), used: AtomicU64::new(now.0) }
     }
 
     pub fn head(&self) -> &Head {
@@ -53,6 +64,26 @@ pub struct Address {
     pub endpoint: Endpoint,
     /// What it is kept under, however it is written.
     pub place: Arc<Place>,
+    /// What the connection's gate says of it, found once: the rules that fit, and whether it may be read.
+    pub rules: Vec<usize>,
+    passages: [OnceLock<Result<Passage, NotAllowed>>; 2],
+}
+
+impl Address {
+    pub fn new(location: Location, place: Arc<Place>, gate: &Gate) -> Address {
+        let (sent, endpoint, rules) = (location.sent(), location.endpoint(), gate.rules_of(&location));
+        Address { location, sent, endpoint, place, rules, passages: Default::default() }
+    }
+
+    /// `method` as it was sent.
+    pub fn passage(&self, method: &str, gate: &Gate) -> Result<Passage, NotAllowed> {
+        let known = match Reading::of(method) {
+            Some(Reading::Get) => &self.passages[0],
+            Some(Reading::Head) => &self.passages[1],
+            None => return gate.passage(method, &self.location),
+        };
+        known.get_or_init(|| gate.passage(method, &self.location)).clone()
+    }
 }
 
 /// What is kept under one address.

@@ -36,12 +36,11 @@ struct Look {
 
 impl Entrance {
     /// From the shelf, without waiting for anything; `None`: somebody has to be asked, or the file.
-    pub fn at_once(&self, wanted: &Wanted) -> Option<Given> {
-        let now = self.core.clock.now();
+    pub fn at_once(&self, wanted: &Wanted, now: &Now) -> Option<Given> {
         let is_simple = !wanted.headers.contains_key(CACHE_CONTROL);
         let wishes = if is_simple { Wishes::default() } else { Wishes::of(&as_text(&wanted.headers)) };
-        let look = self.look(wanted, &wishes, None, &now);
-        hit(&look, &now)
+        let look = self.look(wanted, &wishes, None, now);
+        hit(&look, now)
     }
 
     /// From the shelf, else from the provider.
@@ -89,7 +88,7 @@ impl Entrance {
 
     fn look(&self, wanted: &Wanted, wishes: &Wishes, sent: Option<&[(String, String)]>, now: &Now) -> Look {
         let conn = &self.conn;
-        let policy = conn.desk.gate.policy(&wanted.address.location);
+        let policy = conn.desk.gate.policy_by(&wanted.address.rules);
         let (entry, elsewhere) = wanted.address.place.with(|entries| {
             // Headers are only read where an answer varies by them.
             let varies = sent.is_none() && entries.iter().any(|e| !e.head().variant.is_empty());
@@ -119,13 +118,12 @@ impl Entrance {
         look: &Look,
         now: &Now,
     ) -> Option<Given> {
-        let policy = self.conn.desk.gate.policy(&wanted.address.location);
+        let policy = self.conn.desk.gate.policy_by(&wanted.address.rules);
         let may = wanted.reading == Reading::Get
             && matches!(look.decision, Decision::Ask { why, .. } if why != Forward::Request);
         let (wider, value) = policy.narrow.filter(|_| may)?.wider(&wanted.address.location)?;
         let place = self.conn.desk.place(wider.target());
-        let (target, endpoint) = (wider.sent(), wider.endpoint());
-        let address = Arc::new(Address { location: wider, sent: target, endpoint, place });
+        let address = Arc::new(Address::new(wider, place, &self.conn.desk.gate));
         let wide =
             Wanted { address, reading: Reading::Get, headers: wanted.headers.clone(), authorized: wanted.authorized };
         let found = self.look(&wide, wishes, Some(sent), now);
@@ -232,7 +230,7 @@ impl Entrance {
     }
 
     fn life(&self, wanted: &Wanted, entry: &Entry, now: &Now) -> Life {
-        let policy = self.conn.desk.gate.policy(&wanted.address.location);
+        let policy = self.conn.desk.gate.policy_by(&wanted.address.rules);
         life(entry.head(), policy.freshness, policy.lasts(entry.head()), now)
     }
 }

@@ -62,7 +62,7 @@ impl Entrance {
 
 async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
     tracing::info!(connection = %conn.spec.key, endpoint = %write.address.endpoint, method = %write.method, by = write.by, "write through the gateway");
-    let policy = conn.desk.gate.policy(&write.address.location);
+    let policy = conn.desk.gate.policy_by(&write.address.rules);
     let asking =
         Asking { caller: Caller::Command, target: None, endpoint: endpoint(conn, &write.address), cost: policy.cost };
     let (mut sendings, repeats) = (1, policy.may_repeat(write.method.as_str()));

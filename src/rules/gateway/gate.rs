@@ -136,8 +136,19 @@ impl Gate {
         Ok(Reading::of(method).filter(|_| !commands).map_or(Passage::Write, Passage::Read))
     }
 
+    /// The rules that fit a path, by their places: for who asks about one path again and again.
+    pub fn rules_of(&self, location: &Location) -> Vec<usize> {
+        let fitting = self.rules.iter().enumerate().filter(|(_, rule)| rule.path.fits(location));
+        fitting.map(|(place, _)| place).collect()
+    }
+
     pub fn policy(&self, location: &Location) -> Policy<'_> {
-        let fitting = || self.rules.iter().filter(|rule| rule.path.fits(location));
+        self.policy_by(&self.rules_of(location))
+    }
+
+    /// The same, by what [`Gate::rules_of`] said.
+    pub fn policy_by(&self, rules: &[usize]) -> Policy<'_> {
+        let fitting = || rules.iter().filter_map(|place| self.rules.get(*place));
         let said = |word: fn(&PathRule) -> Option<Span>| fitting().find_map(|rule| word(&rule.spec));
         Policy {
             freshness: fitting().find_map(|rule| rule.spec.freshness).unwrap_or(self.freshness),

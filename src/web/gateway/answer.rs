@@ -4,7 +4,8 @@
 use crate::domain::gateway::Reading;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::{Given, Halt, HaltKind, PassedOn, Rest};
-use crate::engine::gateway::place::Entry;
+use crate::engine::gateway::place::{Entry, OfNow};
+use crate::domain::time::Now;
 use crate::engine::view::When;
 use crate::rules::gateway::{
     CacheStatus, Life, cache_status, etag, is_unmodified, larder_stale, last_modified, standing, standing_304,
@@ -16,6 +17,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use bytes::Bytes;
 use futures_util::StreamExt;
 use std::io;
+use std::sync::PoisonError;
 
 pub(super) const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -52,7 +54,7 @@ pub(super) fn write(
     entrance: &Entrance,
     given: Given,
     reading: Reading,
-    asked: &HeaderMap,
+    (asked, now): (&HeaderMap, &Now),
 ) -> Response<Body> {
     let mut response = match given {
         Given::Shelf { entry, life, how, stale } => shelved(&entry, (&life, &how, stale), reading, asked),
@@ -72,7 +74,7 @@ pub(super) fn write(
         Given::Denied { halt, how } => denied(web, &halt, &how, reading),
     };
     homeward(entrance, asked, response.headers_mut());
-    if let Some((left, policy)) = entrance.rate_limit() {
+    if let Some((left, policy)) = entrance.rate_limit(now) {
         response.headers_mut().insert(RATE_LIMIT, left);
         response.headers_mut().insert(RATE_LIMIT_POLICY, policy);
     }
@@ -90,24 +92,44 @@ fn shelved(
         let text = crate::engine::gateway::ask::as_text(asked);
         is_unmodified(&text, &etag(head), &last_modified(head))
     };
-    let (status, mut headers, body) = if unmodified {
-        let written = entry.written_304.get_or_init(|| written(standing_304(head)));
-        (StatusCode::NOT_MODIFIED, written.clone(), Body::empty())
-    } else {
-        let headers = entry.written.get_or_init(|| written(standing(head))).clone();
-        let status = StatusCode::from_u16(head.status).unwrap_or(StatusCode::OK);
-        (status, headers, if reading == Reading::Head { Body::empty() } else { Body::from(entry.body.clone()) })
+    let body = match reading {
+        _ if unmodified => Body::empty(),
+        Reading::Head => Body::empty(),
+        Reading::Get => Body::from(entry.body.clone()),
     };
+    let status = if unmodified { Ok(StatusCode::NOT_MODIFIED) } else { StatusCode::from_u16(head.status) };
+    let mut headers = dated(entry, life, how, unmodified);
     if reading == Reading::Head && !unmodified && head.key.reading == Reading::Get {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(head.body_bytes));
     }
-    headers.insert(header::AGE, HeaderValue::from(life.age.as_secs()));
-    put(&mut headers, CACHE_STATUS, cache_status(Some(head), how));
     let reason = stale.or_else(|| (how.hit && !life.is_fresh()).then(|| TAKEN_STALE.to_owned()));
     if let Some(reason) = reason {
         put(&mut headers, LARDER_STALE, larder_stale(&reason));
     }
-    respond(status, headers, body)
+    respond(status.unwrap_or(StatusCode::OK), headers, body)
+}
+
+/// With its age and where it came from. Of a plain hit they are made once a second, however many ask.
+fn dated(entry: &Entry, life: &Life, how: &CacheStatus, unmodified: bool) -> HeaderMap {
+    let (age_s, ttl_s) = (life.age.as_secs(), life.ttl_s());
+    let is_plain = *how == CacheStatus::hit(life);
+    let is_it = |known: &&OfNow| (known.age_s, known.ttl_s, known.unmodified) == (age_s, ttl_s, unmodified);
+    if is_plain
+        && let Some(known) = entry.of_now.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(is_it)
+    {
+        return known.headers.clone();
+    }
+    let mut headers = match unmodified {
+        true => entry.written_304.get_or_init(|| written(standing_304(entry.head()))).clone(),
+        false => entry.written.get_or_init(|| written(standing(entry.head()))).clone(),
+    };
+    headers.insert(header::AGE, HeaderValue::from(age_s));
+    put(&mut headers, CACHE_STATUS, cache_status(Some(entry.head()), how));
+    if is_plain {
+        let known = OfNow { age_s, ttl_s, unmodified, headers: headers.clone() };
+        *entry.of_now.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
+    }
+    headers
 }
 
 const TAKEN_STALE: &str = "the client takes what is over (max-stale, only-if-cached)";

@@ -56,8 +56,7 @@ async fn answered(web: &WebState, request: Request<Body>, peer: Option<IpAddr>) 
         Some(entrance) => (caller.with_places(web, &request, entrance.carrier(), raw)?, entrance),
     };
     let address = entrance.address(raw).map_err(|why| Problem::bad_request(super::api::sentence(&why.to_string())))?;
-    let method = request.method().as_str().to_owned();
-    match entrance.passage(&method, &address) {
+    match entrance.passage(request.method().as_str(), &address) {
         Err(why) => {
             caller.may_read(web, Some(entrance.key()))?;
             entrance.counted(How::Refused);
@@ -94,17 +93,18 @@ async fn read(
         return streams::answer(web, &entrance, &address, &parts.headers).await;
     }
     let wanted = Wanted { address, reading, headers: parts.headers, authorized };
-    let given = match entrance.at_once(&wanted) {
+    let now = entrance.now();
+    let given = match entrance.at_once(&wanted, &now) {
         Some(given) => given,
         None => {
             let conditions = answer::conditions(&wanted.headers);
             let given = entrance.read(wanted).await;
             entrance.counted(given.how());
-            return Ok(answer::write(web, &entrance, given, reading, &conditions));
+            return Ok(answer::write(web, &entrance, given, reading, (&conditions, &entrance.now())));
         }
     };
     entrance.counted(given.how());
-    Ok(answer::write(web, &entrance, given, reading, &wanted.headers))
+    Ok(answer::write(web, &entrance, given, reading, (&wanted.headers, &now)))
 }
 
 async fn write(
@@ -132,7 +132,7 @@ async fn write(
     let write = Write { address, method: parts.method, headers: parts.headers, body, by };
     let Written { given, forgotten } = entrance.write(write).await;
     entrance.counted(given.how());
-    let mut response = answer::write(web, &entrance, given, reading, &hosts);
+    let mut response = answer::write(web, &entrance, given, reading, (&hosts, &entrance.now()));
     if let Some(count) = forgotten {
         response.headers_mut().insert(FORGOTTEN, HeaderValue::from(count));
     }
