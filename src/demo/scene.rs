@@ -102,10 +102,10 @@ TRY, in another terminal
     curl -s -X POST -H "Authorization: Bearer $(cat {token_file})" \
       -H 'Content-Type: application/json' -d '{{"item":"5103","seconds":"45"}}' \
       {url}api/v1/connections/yard/commands/run-zone
-  Lock the account out. Larder waits, and says how old its readings are:
+  Ask as a program that knows nothing of Larder, without the provider's key:
+    curl -si {url}gateway/yard/statusschedule.php
+  Lock the account out (or /stop the provider, and /start it). Larder says how old its readings are:
     curl -s {control}/lockout
-  Stop the irrigation provider (and start it again with /start):
-    curl -s {control}/stop
   Take the rest of the day from the work orders:
     curl -s {field_control}/exhaust
   Kill Larder, and start it where it was. Nothing is asked twice, nothing is forgotten:

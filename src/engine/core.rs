@@ -25,7 +25,7 @@ use crate::rules::classify::Classifier;
 use crate::rules::hold::back;
 use crate::rules::quota::Reader;
 use crate::rules::schedule;
-use crate::store::{Commit, Store, StoreError, Write};
+use crate::store::{Commit, Store, StoreError, TokenRecord, Write};
 use crate::upstream::Door;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +57,8 @@ pub struct Core {
     pub overridden: Notify,
     /// One renewal at a time for each credential that renews itself.
     pub renewals: BTreeMap<CredentialId, tokio::sync::Mutex<()>>,
+    /// As the file has them; `None`: to be read again. What changes them empties it afterwards, under the lock that fills it.
+    pub tokens: RwLock<Option<Arc<Vec<TokenRecord>>>>,
     pub started: Stamp,
     /// Event streams that are read, or were lately.
     pub streams: Streams,
@@ -132,6 +134,7 @@ impl Core {
             overridden: Notify::new(),
             putting: seams.putting,
             room: seams.room,
+            tokens: RwLock::default(),
             started: now.stamp(),
             streams: Streams::default(),
             notes,

@@ -5,6 +5,7 @@ use super::core::{Conn, Core};
 use super::fetch::exchange::{Asking, admit, exchange};
 use super::fetch::learn::{consequences, hear};
 use super::fetch::{Done, Stopped, With, fetch_all, token};
+use super::gateway;
 use super::targets::Target;
 use super::turns::{COURTESIES, Ear, Turn, Turns};
 use super::words::{self, Telling};
@@ -16,6 +17,7 @@ use crate::domain::spec::{CommandSpec, Retry};
 use crate::domain::time::{Now, Span, Steady};
 use crate::rules::asking::{self, Asker, CostFrom, Outgoing};
 use crate::rules::budget::{Permit, Refusal};
+use crate::rules::gateway::Location;
 use crate::rules::template::When;
 use crate::store::{Commit, Write};
 use crate::upstream::Request;
@@ -149,6 +151,12 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
         }
     }
     *state = after.state;
+    drop(state);
+    if matches!(job.state, JobState::Done | JobState::Unknown)
+        && let Ok(written) = Location::read(&request.location)
+    {
+        gateway::write::changed(core, conn, &written);
+    }
     if again { Attempt::Again(job) } else { Attempt::Final(job) }
 }
 

@@ -15,6 +15,7 @@ use crate::domain::time::Steady;
 use crate::rules::budget::Refusal;
 use crate::store::{Commit, TokenRecord, Write};
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 
 /// The parameter of a command that names an item of the connection.
 const ITEM: &str = "item";
@@ -193,6 +194,7 @@ impl Appliance {
             revoked_at: None,
         };
         self.core.store.create_token(token).await?;
+        self.tokens_changed();
         Ok(text)
     }
 
@@ -208,6 +210,7 @@ impl Appliance {
         let revoked_at = token.revoked_at.or_else(|| Some(self.now().stamp()));
         let commit = Commit { writes: vec![Write::Token(TokenRecord { revoked_at, ..token })], ..Commit::default() };
         self.core.store.commit(commit).await?;
+        self.tokens_changed();
         Ok(())
     }
 
@@ -215,9 +218,24 @@ impl Appliance {
     pub fn check_token(&self, text: &str) -> Option<TokenInfo> {
         use subtle::ConstantTimeEq;
         let hash = blake3::hash(text.as_bytes());
-        let tokens = self.core.store.tokens().ok()?;
-        let known = tokens.into_iter().filter(|t| t.revoked_at.is_none());
-        known.filter(|t| bool::from(t.hash.ct_eq(hash.as_bytes()))).map(TokenInfo::from).next()
+        let tokens = self.known_tokens().ok()?;
+        let known = tokens.iter().filter(|t| t.revoked_at.is_none());
+        known.filter(|t| bool::from(t.hash.ct_eq(hash.as_bytes()))).cloned().map(TokenInfo::from).next()
+    }
+
+    /// Clients of the gateway show one with each request: the file is read once for all of them.
+    fn known_tokens(&self) -> Result<Arc<Vec<TokenRecord>>, Denied> {
+        if let Some(known) = &*self.core.tokens.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(known.clone());
+        }
+        let mut known = self.core.tokens.write().unwrap_or_else(PoisonError::into_inner);
+        let read = Arc::new(self.core.store.tokens()?);
+        *known = Some(read.clone());
+        Ok(read)
+    }
+
+    fn tokens_changed(&self) {
+        *self.core.tokens.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

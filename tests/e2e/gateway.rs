@@ -377,3 +377,57 @@ async fn what_is_not_there_is_told_and_harms_nobody() {
     assert_eq!(app.connection("hub").await["breaker"], "closed");
     app.get("/gateway/hub/there").await.expect(200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_narrow_list_is_served_out_of_the_wider_one_that_is_there() {
+    let provider = Script::answering(|_| {
+        json(200, &[], "{\"jobs\":[{\"id\":1,\"status\":\"live\"},{\"id\":2,\"status\":\"done\"}],\"total\":2}")
+    })
+    .await;
+    let gateway = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.gateway.rule]]\npath = \"/jobs\"\n\
+                   narrow = { parameter = \"status\", items = \"$.jobs[*]\", field = \"$.status\" }\n";
+    let app = TestApp::start(config(&provider.base_url(), gateway)).await;
+    app.get("/gateway/hub/jobs").await.expect(200);
+    let live = app.get("/gateway/hub/jobs?status=live").await.expect(200);
+    assert_eq!(live.json()["jobs"], serde_json::json!([{"id": 1, "status": "live"}]));
+    assert!(
+        live.header("cache-status").is_some_and(|v| v.contains("; hit") && v.contains("narrowed")),
+        "{:?}",
+        live.headers
+    );
+    assert_eq!(provider.asked().len(), 1);
+    let again = app.get("/gateway/hub/jobs?status=live").await.expect(200);
+    assert_eq!((again.body, provider.asked().len()), (live.body, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_client_s_own_words_on_caches_count_within_what_the_budget_allows() {
+    let provider = Script::answering(counting).await;
+    let app = TestApp::start(config(&provider.base_url(), MOMENT)).await;
+    let ask = |words: &'static str| app.send(Ask::get("/gateway/hub/x").header("cache-control", words));
+    let nothing = ask("only-if-cached").await;
+    nothing.expect_problem(504);
+    assert_eq!(ask("max-age=5").await.expect(200).json()["number"], 0);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for words in ["max-stale", "max-stale=60", "only-if-cached"] {
+        let stale = ask(words).await.expect(200);
+        assert_eq!(stale.json()["number"], 0, "{words}");
+        assert!(stale.header("larder-stale").is_some(), "{words}");
+    }
+    assert_eq!(ask("no-cache").await.expect(200).json()["number"], 1);
+    assert_eq!(provider.asked().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_the_api_forgets_what_it_changes_too() {
+    let provider = FakeProvider::unlimited().await;
+    let gateway = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.gateway.rule]]\npath = \"/setzone.php\"\n\
+                   forgets = [\"/other\"]\n";
+    let config = Config::yard(&provider.base_url());
+    let app = TestApp::start(config.tuned(|c| Connection { body: format!("{}{gateway}", c.body), ..c.quiet() })).await;
+    app.get("/gateway/yard/other").await.expect(200);
+    let job = app.operator().runs_zone(1).await;
+    app.operator().sees_job(job, "done").await;
+    let again = app.get("/gateway/yard/other").await.expect(200);
+    assert!(again.header("cache-status").is_some_and(|v| v.contains("fwd=uri-miss")), "{:?}", again.headers);
+}

@@ -38,7 +38,15 @@ impl Entry {
     pub fn new(shelved: Shelved, now: Steady) -> Entry {
         let id = EntryId::of(&shelved.head);
         let body = Bytes::from_owner(shelved.body.clone());
-        Entry { shelved, body, id, written: OnceLock::new(), written_304: OnceLock::new(), of_now: RwLock::default(), used: AtomicU64::new(now.0) }
+        Entry {
+            shelved,
+            body,
+            id,
+            written: OnceLock::new(),
+            written_304: OnceLock::new(),
+            of_now: RwLock::default(),
+            used: AtomicU64::new(now.0),
+        }
     }
 
     pub fn head(&self) -> &Head {

@@ -57,3 +57,76 @@ fn is_declared_otherwise(seen: &Seen<'_>, policy: &Policy<'_>) -> bool {
         _ => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::gateway::{GatewaySpec, NotReadySpec, PathRule};
+    use crate::domain::time::Span;
+    use crate::rules::gateway::{Gate, Location};
+
+    fn gate(freshness: Freshness) -> Gate {
+        let not_ready = NotReadySpec { status: vec![409], lasts: Span::from_secs(60), until: Vec::new() };
+        let rule = PathRule { path: "/late".to_owned(), not_ready: Some(not_ready), ..PathRule::default() };
+        Gate::compile(&GatewaySpec { freshness, rules: vec![rule], ..GatewaySpec::default() }, &[]).unwrap()
+    }
+
+    /// What becomes of an outcome, of a GET that was answered with this status and type.
+    fn judged(
+        freshness: Freshness,
+        path: &str,
+        (rule, outcome): (&str, Outcome),
+        (status, kind): (u16, &str),
+    ) -> Outcome {
+        let headers = [("content-type".to_owned(), kind.to_owned())];
+        let gate = gate(freshness);
+        let policy = gate.policy(&Location::read(path).unwrap());
+        let seen = Seen { status, headers: &headers, sent: &[], has_body: true, is_whole: true };
+        as_passed(Verdict::new(outcome, rule), &seen, &policy).outcome
+    }
+
+    #[test]
+    fn a_client_may_ask_for_what_is_no_json() {
+        let status = ("status 200 without JSON", Outcome::Unexpected);
+        for (freshness, rule, answer, expected) in [
+            (Freshness::Memo, status, (200, "text/csv"), Outcome::Data),
+            (Freshness::Memo, status, (200, "image/png"), Outcome::Data),
+            (Freshness::Memo, status, (204, ""), Outcome::Data),
+            (Freshness::Memo, status, (200, "text/html"), Outcome::Unexpected),
+            (Freshness::Memo, status, (200, "application/problem+json"), Outcome::Unexpected),
+            (Freshness::Memo, status, (200, ""), Outcome::Unexpected),
+            (Freshness::Memo, status, (206, "image/png"), Outcome::Unexpected),
+            (Freshness::Memo, status, (302, ""), Outcome::Redirected),
+            (Freshness::Memo, status, (404, "text/csv"), Outcome::Unexpected),
+            (Freshness::Http, status, (200, "text/html"), Outcome::Data),
+            (Freshness::Memo, ("recipe: odd", Outcome::Unexpected), (200, "text/csv"), Outcome::Unexpected),
+            (Freshness::Memo, ("status 200 with a sentence", Outcome::Limited), (200, "text/csv"), Outcome::Limited),
+            (Freshness::Http, ("status 503", Outcome::Overloaded), (503, "text/csv"), Outcome::Overloaded),
+        ] {
+            assert_eq!(judged(freshness, "/x", rule, answer), expected, "{freshness:?} {rule:?} {answer:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_expected_where_it_is_not_ready_is_no_error_and_a_limit_stays_one() {
+        for (outcome, path, expected) in [
+            (Outcome::Unexpected, "/late", Outcome::NotReady),
+            (Outcome::Unexpected, "/x", Outcome::Unexpected),
+            (Outcome::Limited, "/late", Outcome::Limited),
+        ] {
+            assert_eq!(judged(Freshness::Memo, path, ("status 409", outcome), (409, "")), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_was_asked_for_and_the_beginning_of_a_long_answer_are_answers() {
+        let gate = gate(Freshness::Memo);
+        let policy = gate.policy(&Location::read("/x").unwrap());
+        let verdict = || Verdict::new(Outcome::Unexpected, "status 2xx");
+        let sent = [("range".to_owned(), "bytes=0-1".to_owned())];
+        let part = Seen { status: 206, headers: &[], sent: &sent, has_body: true, is_whole: true };
+        assert_eq!(as_passed(verdict(), &part, &policy).outcome, Outcome::Data);
+        let long = Seen { status: 200, sent: &[], is_whole: false, ..part };
+        assert_eq!(as_passed(verdict(), &long, &policy).outcome, Outcome::Data);
+    }
+}

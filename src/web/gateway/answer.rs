@@ -2,10 +2,10 @@
 //! what is left of the budget). What a provider says is served from Larder's own address: it may do nothing there.
 
 use crate::domain::gateway::Reading;
+use crate::domain::time::Now;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::{Given, Halt, HaltKind, PassedOn, Rest};
 use crate::engine::gateway::place::{Entry, OfNow};
-use crate::domain::time::Now;
 use crate::engine::view::When;
 use crate::rules::gateway::{
     CacheStatus, Life, cache_status, etag, is_unmodified, larder_stale, last_modified, standing, standing_304,
@@ -114,8 +114,7 @@ fn dated(entry: &Entry, life: &Life, how: &CacheStatus, unmodified: bool) -> Hea
     let (age_s, ttl_s) = (life.age.as_secs(), life.ttl_s());
     let is_plain = *how == CacheStatus::hit(life);
     let is_it = |known: &&OfNow| (known.age_s, known.ttl_s, known.unmodified) == (age_s, ttl_s, unmodified);
-    if is_plain
-        && let Some(known) = entry.of_now.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(is_it)
+    if is_plain && let Some(known) = entry.of_now.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(is_it)
     {
         return known.headers.clone();
     }
