@@ -112,7 +112,10 @@ enum Attempt {
 
 async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Request, job: Job) -> Attempt {
     let asking = Asking { caller: Caller::Command, target: None, endpoint: command.endpoint(), cost: command.cost };
-    let (job, permit) = match wait_for_permit(core, conn, &asking, job).await {
+    let written = Location::read(&request.location).ok();
+    let forgets =
+        || written.iter().flat_map(|written| gateway::filed::forgetting(core, conn, written)).collect::<Vec<_>>();
+    let (job, permit) = match wait_for_permit(core, conn, &asking, job, &forgets()).await {
         Ok(admitted) => admitted,
         Err(attempt) => return attempt,
     };
@@ -137,7 +140,10 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     let commit = Commit {
         resolve,
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
-        writes: vec![Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())],
+        writes: forgets()
+            .into_iter()
+            .chain([Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())])
+            .collect(),
         events,
         findings: after.findings,
         learned: after.learned,
@@ -153,9 +159,9 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     *state = after.state;
     drop(state);
     if matches!(job.state, JobState::Done | JobState::Unknown)
-        && let Ok(written) = Location::read(&request.location)
+        && let Some(written) = &written
     {
-        gateway::write::changed(core, conn, &written);
+        gateway::write::changed(core, conn, written);
     }
     if again { Attempt::Again(job) } else { Attempt::Final(job) }
 }
@@ -190,7 +196,13 @@ fn accepted_with(core: &Core, body: Option<&serde_json::Value>) -> Option<String
 }
 
 /// Admission writes the job as `sent`, with its charge, in one transaction: after a crash it is known that it may be out there.
-async fn wait_for_permit(core: &Core, conn: &Conn, asking: &Asking, mut job: Job) -> Result<(Job, Permit), Attempt> {
+async fn wait_for_permit(
+    core: &Core,
+    conn: &Conn,
+    asking: &Asking,
+    mut job: Job,
+    forgets: &[Write],
+) -> Result<(Job, Permit), Attempt> {
     let patience_ends = core.clock.now().steady + PATIENCE;
     let line = core.turns(conn.credential);
     let mut ear = line.map(Turns::ear);
@@ -204,8 +216,11 @@ async fn wait_for_permit(core: &Core, conn: &Conn, asking: &Asking, mut job: Job
         }
         let now = core.clock.now();
         let sent = Job { state: JobState::Sent, message: None, updated_at: now.stamp(), ..job.clone() };
-        let with_charge = sent.clone();
-        let with = Box::new(move |id: ChargeId| vec![Write::Job(Job { charge: Some(id), ..with_charge })]);
+        let (with_charge, forgets) = (sent.clone(), forgets.to_vec());
+        let with = Box::new(move |id: ChargeId| {
+            let job = Write::Job(Job { charge: Some(id), ..with_charge });
+            forgets.into_iter().chain([job]).collect()
+        });
         match admit_with_token(core, conn, asking, with).await {
             Ok(permit) => {
                 turn.iter().for_each(Turn::went);

@@ -112,6 +112,8 @@ impl Running {
         core.spawn(controls::watch(core.clone()));
         core.spawn(retention::run(core.clone()));
         core.spawn(scans::move_on(core.clone()));
+        gateway::filed::restore(core).map_err(|e| e.to_string())?;
+        core.spawn(gateway::filed::tidy(core.clone()));
         core.spawn(watch(core.clone()));
         core.begun.cancel();
         Ok(())

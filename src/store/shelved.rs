@@ -6,7 +6,7 @@ use super::rows::Row;
 use super::tables::{self, BODY, HEAD, Table};
 use super::work::{Prepared, Work, written};
 use super::{Commit, Lane, Store, StoreError, records};
-use crate::domain::gateway::{Head, Shelved};
+use crate::domain::gateway::{Head, Kept, ShelfKey, Shelved, Variant};
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::time::Now;
 use crate::rules::gateway::{EntryId, Worth, digest, surplus};
@@ -76,6 +76,17 @@ impl Store {
                 Ok(ControlFlow::Continue(()))
             })?;
             Ok((heads, on))
+        })
+    }
+
+    /// The answer that is kept under exactly this.
+    pub fn shelved(&self, key: &ShelfKey, variant: &Variant, kept: Kept) -> Result<Option<Shelved>, StoreError> {
+        let id = EntryId::from_parts(key, variant, kept);
+        let row = tables::shelf_row(&key.connection, HEAD, &key.credential, id);
+        self.core().read(|snapshot| {
+            let head = snapshot.get(Table::Shelf, &row, records::shelf_head_of)?;
+            let Some(head) = head.filter(|head| head.key == *key) else { return Ok(None) };
+            Ok(snapshot.shelf_body(&head)?.map(|body| Shelved { head, body }))
         })
     }
 

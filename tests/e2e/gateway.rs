@@ -431,3 +431,83 @@ async fn a_command_of_the_api_forgets_what_it_changes_too() {
     let again = app.get("/gateway/yard/other").await.expect(200);
     assert!(again.header("cache-status").is_some_and(|v| v.contains("fwd=uri-miss")), "{:?}", again.headers);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_asks_nothing_and_forgets_nothing() {
+    let provider = Script::answering(|asked| match asked.path() {
+        "/late" => json(409, &[], "{\"error\":\"not ready\"}"),
+        _ => counting(asked),
+    })
+    .await;
+    let gateway = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.gateway.rule]]\npath = \"/late\"\n\
+                   not_ready = { status = 409, for = \"10m\", until = [\"write\"] }\n";
+    let mut app = TestApp::start(config(&provider.base_url(), gateway)).await;
+    let mut first = Vec::new();
+    for path in ["/a", "/b?x=1", "/c%2Fd", "/late"] {
+        first.push((path, app.get(&format!("/gateway/hub{path}")).await.body));
+    }
+    app.restart().await;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    for round in 0..2 {
+        for (path, body) in &first {
+            let again = app.get(&format!("/gateway/hub{path}")).await;
+            assert_eq!(again.body, *body, "{path}");
+            assert!(again.header("cache-status").is_some_and(|v| v.starts_with("larder; hit")), "{:?}", again.headers);
+            assert!(again.header("age").is_some_and(|age| age != "0"), "honest over the restart: {:?}", again.headers);
+        }
+        assert_eq!(provider.asked().len(), 4);
+        if round == 0 {
+            app.crash().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_while_it_stores_it_serves_nothing_wrong() {
+    let provider = Script::answering(|asked| {
+        let body = format!("{{\"at\":\"{}\",\"fill\":\"{}\"}}", asked.location, "x".repeat(20_000));
+        json(200, &[], &body)
+    })
+    .await;
+    let mut app = TestApp::start(config(&provider.base_url(), DAY)).await;
+    for round in 0..3u64 {
+        let address = app.address;
+        let crowd: Vec<_> = (0..40)
+            .map(|n| {
+                tokio::spawn(async move { _ = http::try_send(address, &Ask::get(&format!("/gateway/hub/{n}"))).await })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(20 + 40 * round)).await;
+        app.kill_9();
+        for one in crowd {
+            one.abort();
+        }
+        app.boots().await;
+        for n in 0..40 {
+            let reply = app.get(&format!("/gateway/hub/{n}")).await.expect(200);
+            let answer = reply.json();
+            assert_eq!(
+                (answer["at"].as_str(), reply.body.len() > 20_000),
+                (Some(format!("/{n}").as_str()), true),
+                "round {round}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_while_it_writes_never_brings_back_what_the_write_changed() {
+    let provider = Script::answering_after(Duration::from_millis(400), counting).await;
+    let gateway = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.gateway.allow]]\nmethods = [\"GET\", \"PUT\"]\npath = \"/**\"\n";
+    let mut app = TestApp::start(config(&provider.base_url(), gateway)).await;
+    app.get("/gateway/hub/receipts/1").await.expect(200);
+    app.restart().await;
+    let (address, ask) = (app.address, Ask::new("PUT", "/gateway/hub/receipts/1").token(app.token()).text("{}"));
+    let writer = tokio::spawn(async move { _ = http::try_send(address, &ask).await });
+    eventually("the provider has it", SOON, || async { (provider.asked().len() == 2).then_some(()) }).await;
+    app.kill_9();
+    writer.abort();
+    app.boots().await;
+    let again = app.get("/gateway/hub/receipts/1").await.expect(200);
+    assert_eq!(again.json()["number"], 2, "asked anew: {:?}", again.headers);
+}

@@ -16,7 +16,7 @@ use crate::domain::spec::Conditional;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
-use crate::engine::gateway::readings;
+use crate::engine::gateway::readings::{self, Filling};
 use crate::engine::phases::Completing;
 use crate::engine::targets::Target;
 use crate::engine::{findings, words};
@@ -180,7 +180,7 @@ pub async fn settle(
     let Judged { reply, verdict, content, conditional } = judged;
     let is_new_age = matches!(content, Content::Confirmed | Content::Replaced(_));
     let is_changed = matches!(&content, Content::Replaced(result) if result.changed);
-    let filling = readings::filling(conn, target, exchanged, &reply, &content);
+    let filling = readings::filling(core, conn, target, exchanged, &reply, &content);
     let completing = match &content {
         Content::Confirmed => Completing::by(core, conn, target, None, reply.arrived_at).await?,
         Content::Replaced(result) => Completing::by(core, conn, target, Some(result), reply.arrived_at).await?,
@@ -200,11 +200,12 @@ pub async fn settle(
     let quiet =
         learned.quiet && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
+    let filed = filling.as_ref().map(Filling::write);
     let (phase_row, phase_event) = completing.as_ref().map(|c| (c.row(target), c.event(target))).unzip();
     let commit = Commit {
         resolve: after.resolved(core, conn, exchanged),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
-        writes: learned.writes.into_iter().chain([state_row]).chain(phase_row).collect(),
+        writes: learned.writes.into_iter().chain([state_row]).chain(phase_row).chain(filed).collect(),
         events: after.events.into_iter().chain(learned.events).chain(phase_event).collect(),
         findings: after.findings.into_iter().chain(learned.findings).collect(),
         learned: after.learned,

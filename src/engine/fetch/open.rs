@@ -42,7 +42,7 @@ pub enum Opening {
 pub async fn open(core: &Core, conn: &Conn, wanted: &Wanted, last: Option<Arc<str>>) -> Result<Opening, Stopped> {
     let asking = Asking { caller: Caller::Gateway, target: None, endpoint: wanted.endpoint.clone(), cost: wanted.cost };
     let ends = core.clock.now().steady + PATIENCE;
-    let permit = in_turn(core, conn, &asking, ends, &core.stop).await?;
+    let permit = in_turn(core, conn, &asking, ends, (&core.stop, &[])).await?;
     let carried = token::version(core, conn);
     let (mut exchanged, mut events) = send(core, conn, (&asking, wanted), permit, last.clone()).await;
     let refused = events.is_none() && is_rejected(core, conn, &exchanged.reply);

@@ -22,6 +22,8 @@ pub struct Passage<'a> {
     pub passing: Passing,
     /// Validators of Larder's own are in it.
     pub conditional: bool,
+    /// What is written with its charge.
+    pub with: Vec<Write>,
     /// How long it waits in line.
     pub patience: Span,
     /// Cancelled when nobody waits for the answer any more: what is not sent yet is not sent.
@@ -51,7 +53,7 @@ pub async fn pass(
 ) -> Result<Heard, Stopped> {
     let Passage { asking, conditional, .. } = passage;
     let ends = core.clock.now().steady + passage.patience;
-    let permit = in_turn(core, conn, asking, ends, passage.unwanted).await?;
+    let permit = in_turn(core, conn, asking, ends, (passage.unwanted, &passage.with)).await?;
     let carried = token::version(core, conn);
     let mut sent = send(core, asking, permit, passage.passing.clone()).await;
     let mut judged = judge(core, conn, &mut sent, conditional);
@@ -85,7 +87,7 @@ pub(super) async fn in_turn(
     conn: &Conn,
     asking: &Asking,
     ends: Steady,
-    unwanted: &CancellationToken,
+    (unwanted, with): (&CancellationToken, &[Write]),
 ) -> Result<Permit, Stopped> {
     let line = core.turns(conn.credential);
     let mut ear = line.map(Turns::ear);
@@ -98,7 +100,7 @@ pub(super) async fn in_turn(
                 break;
             }
         }
-        let stopped = match admitted(core, conn, asking, unwanted).await {
+        let stopped = match admitted(core, conn, asking, (unwanted, with)).await {
             Ok(permit) => {
                 turn.iter().for_each(Turn::went);
                 return Ok(permit);
@@ -118,7 +120,12 @@ pub(super) async fn in_turn(
     }
 }
 
-async fn admitted(core: &Core, conn: &Conn, asking: &Asking, unwanted: &CancellationToken) -> Result<Permit, Stopped> {
+async fn admitted(
+    core: &Core,
+    conn: &Conn,
+    asking: &Asking,
+    (unwanted, with): (&CancellationToken, &[Write]),
+) -> Result<Permit, Stopped> {
     let may_ask = async || core.may_ask(conn, &*conn.state.lock().await, asking.caller);
     if !may_ask().await {
         return Err(Stopped::Paused);
@@ -127,7 +134,8 @@ async fn admitted(core: &Core, conn: &Conn, asking: &Asking, unwanted: &Cancella
     if unwanted.is_cancelled() {
         return Err(Stopped::Unaskable("is asked for by nobody any more".to_owned()));
     }
-    admit(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await
+    let with = with.to_vec();
+    admit(core, conn, conn.credential, asking, Box::new(move |_| with)).await
 }
 
 /// Until `at`, or until the bell says that it may be earlier. False where there is nothing to wait for any more.
@@ -195,7 +203,9 @@ async fn settle(
     if conditional && costs_nothing(conn, &after) {
         after.void();
     }
-    let quiet = !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
+    // What is forgotten must not come back; what is kept may be lost.
+    let forgets = kept.iter().any(|write| matches!(write, Write::Unshelve(_)));
+    let quiet = !forgets && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
     let commit = Commit {
         resolve: after.resolved(core, conn, exchanged),

@@ -4,7 +4,7 @@
 use super::flight::Landing;
 use super::given::{Halt, PassedOn};
 use super::place::{Address, Entry};
-use super::{readings, room};
+use super::{filed, readings, room};
 use crate::domain::gateway::{Freshness, Reading, Shelved};
 use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::outcome::{Outcome, Verdict};
@@ -83,6 +83,7 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
             most: room::largest(core),
         },
         conditional,
+        with: Vec::new(),
         patience: PATIENCE,
         unwanted,
         judge: &|relayed, verdict| judged(question, &policy, relayed, verdict),
@@ -90,7 +91,7 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
     let mut kept = None;
     let keep = |heard: &Heard| {
         kept = keep(core, conn, question, &policy, heard);
-        Vec::new()
+        kept.iter().map(|shelved| filed::filing(shelved, question.known.as_ref().map(|known| known.head()))).collect()
     };
     match pass(core, conn, passage, keep).await {
         Err(_) if unwanted.is_cancelled() => Landing::GivenUp,
@@ -139,6 +140,10 @@ fn judged(question: &Question, policy: &Policy<'_>, relayed: &Relayed, verdict: 
 
 /// What of an answer comes onto the shelf.
 fn keep(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, heard: &Heard) -> Option<Shelved> {
+    kept(core, conn, question, policy, heard).filter(|shelved| !conn.desk.is_overtaken(&shelved.head))
+}
+
+fn kept(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, heard: &Heard) -> Option<Shelved> {
     let relayed = heard.answer.as_ref().filter(|answer| answer.rest.is_none() && !answer.cut && !question.alone)?;
     let times = Times { asked_at: heard.asked_at, as_of: heard.arrived_at };
     if heard.verdict.outcome == Outcome::NotModified {

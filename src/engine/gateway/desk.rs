@@ -3,18 +3,20 @@
 
 use super::flight::{Flight, FlightKey};
 use super::given::How;
-use super::place::{Address, Entry, Place};
-use crate::domain::gateway::Until;
+use super::place::{Address, Place};
+use crate::domain::gateway::{Head, Until};
 use crate::domain::spec::{Carrier, ConnectionSpec};
-use crate::domain::time::Stamp;
+use crate::domain::time::{Stamp, Steady};
 use crate::rules::gateway::{Gate, Happened, Location, Unsafe};
 use hyper::header::HeaderValue;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Addresses that are remembered, whether or not anything is kept under them; beyond it those go under which nothing is.
 const MOST_PLACES: usize = 8192;
+/// Changes that are remembered for requests under way: as many as can be made while one waits for its answer.
+const MOST_CHANGES: usize = 256;
 
 type Limits = Option<(HeaderValue, HeaderValue)>;
 
@@ -26,6 +28,8 @@ pub struct Desk {
     places: RwLock<HashMap<String, Arc<Place>>>,
     flights: Mutex<HashMap<FlightKey, Arc<Flight>>>,
     happened: RwLock<Happened>,
+    /// The last that may have changed something, and when they were over.
+    changes: Mutex<VecDeque<(Location, Steady)>>,
     counts: [AtomicU64; How::ALL.len()],
     /// As of a second.
     limits: RwLock<Option<(u64, Limits)>>,
@@ -36,7 +40,7 @@ impl Desk {
     pub fn new(spec: &ConnectionSpec) -> Result<Desk, String> {
         let gate = Gate::compile(&spec.gateway, &spec.commands).map_err(|e| e.join("; "))?;
         let (addresses, places, flights, happened, counts, limits) = Default::default();
-        Ok(Desk { gate, addresses, places, flights, happened, counts, limits })
+        Ok(Desk { gate, addresses, places, flights, happened, changes: Mutex::default(), counts, limits })
     }
 
     /// `raw`: path and query as they stood in a request line.
@@ -88,9 +92,19 @@ impl Desk {
         look(&self.happened.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// All answers that `is_one` names, taken away.
-    pub fn forget(&self, is_one: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
-        self.kept().iter().flat_map(|place| place.remove(&is_one)).collect()
+    /// Something was written there, and its answer was heard then.
+    pub fn changes(&self, written: Location, at: Steady) {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if changes.len() >= MOST_CHANGES {
+            changes.pop_front();
+        }
+        changes.push_back((written, at));
+    }
+
+    /// It was asked for before what it may show was changed: nobody knows which of both it shows.
+    pub fn is_overtaken(&self, head: &Head) -> bool {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.iter().any(|(written, at)| *at >= head.asked_at.steady && self.gate.forgets(written, head))
     }
 
     pub fn count(&self, how: How) {

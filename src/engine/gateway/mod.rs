@@ -4,12 +4,13 @@
 //! * [`read`] a reading: from the shelf, else by a flight that all who ask the same wait for ([`flight`], [`ask`])
 //! * [`write`] what may change something: through the budget as a command
 //! * [`readings`] what the poller reads is an answer for clients too
-//! * [`room`] how much of it fits
+//! * [`room`] how much of it fits in memory, [`filed`] its way to the file and back
 //!
 //! Decides nothing of caching: `rules::gateway` does.
 
 pub mod ask;
 pub mod desk;
+pub mod filed;
 pub mod flight;
 pub mod given;
 pub mod place;

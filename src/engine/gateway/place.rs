@@ -6,7 +6,7 @@ use crate::domain::time::Steady;
 use crate::rules::gateway::{EntryId, Gate, Location, NotAllowed, Passage};
 use bytes::Bytes;
 use hyper::HeaderMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// An answer on the shelf.
@@ -99,11 +99,13 @@ impl Address {
 pub struct Place {
     pub target: String,
     answers: RwLock<Vec<Arc<Entry>>>,
+    /// The file was looked at for what is kept here.
+    pub looked: AtomicBool,
 }
 
 impl Place {
     pub fn new(target: String) -> Place {
-        Place { target, answers: RwLock::default() }
+        Place { target, answers: RwLock::default(), looked: AtomicBool::new(false) }
     }
 
     /// What `pick` makes of the answers that are here.

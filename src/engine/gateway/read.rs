@@ -5,7 +5,7 @@ use super::ask::{self, Question, as_text};
 use super::flight::{Flight, FlightKey, Landing, Passenger, Pilot};
 use super::given::{Given, Halt};
 use super::place::{Address, Entry};
-use super::{Entrance, room};
+use super::{Entrance, filed, room};
 use crate::domain::gateway::{Kept, Reading};
 use crate::domain::time::Now;
 use crate::rules::gateway::{
@@ -49,6 +49,9 @@ impl Entrance {
         let wishes = Wishes::of(&sent);
         let alone = wanted.headers.contains_key(RANGE)
             || ["if-match", "if-unmodified-since", "if-range"].iter().any(|name| wanted.headers.contains_key(*name));
+        // What a crash left behind is settled first, and what the file kept is here again.
+        self.core.begun.cancelled().await;
+        filed::look_for(&self.core, &self.conn, &wanted.address.place, wanted.reading);
         for flown in 0.. {
             let now = self.core.clock.now();
             let look = self.look(&wanted, &wishes, Some(&sent), &now);

@@ -5,8 +5,8 @@ use super::ask::Question;
 use super::flight::Landing;
 use super::given::Halt;
 use super::place::{Entry, Place};
-use super::room;
-use crate::domain::gateway::{Kept, Reading, Shelved};
+use super::{filed, room};
+use crate::domain::gateway::{Head, Kept, Reading, Shelved};
 use crate::domain::ids::Caller;
 use crate::domain::outcome::Outcome;
 use crate::domain::reply::{Answer, Reply};
@@ -17,6 +17,7 @@ use crate::engine::fetch::{Done, Wish, fetch_in_turn, first_request};
 use crate::engine::targets::Target;
 use crate::engine::words;
 use crate::rules::gateway::{Answered, Location, Times, confirmed, fits, key, shelve, variant};
+use crate::store::Write;
 use std::sync::Arc;
 
 /// What the door sends with a target's request, as far as an answer may vary by it.
@@ -85,10 +86,12 @@ fn newest(place: &Place, question: &Question) -> Option<Arc<Entry>> {
 pub struct Filling {
     place: Arc<Place>,
     shelved: Shelved,
+    before: Option<Head>,
 }
 
 /// What a target's answer puts onto the shelf; `None` where nobody could ask for it through the gateway, or it is no good answer.
 pub fn filling(
+    core: &Core,
     conn: &Conn,
     target: &Target,
     exchanged: &Exchanged,
@@ -106,7 +109,7 @@ pub fn filling(
     });
     let shelved = match content {
         Content::Confirmed => {
-            let known = known?;
+            let known = known.as_ref()?;
             let head = confirmed(known.head(), &answer.headers, times)?;
             Shelved { head, body: known.shelved.body.clone() }
         }
@@ -121,14 +124,18 @@ pub fn filling(
         }
         _ => return None,
     };
-    Some(Filling { place, shelved })
+    let fits_in = shelved.head.body_bytes <= room::largest(core) && !conn.desk.is_overtaken(&shelved.head);
+    fits_in.then(|| Filling { place, shelved, before: known.map(|known| known.head().clone()) })
 }
 
 impl Filling {
+    /// What rides with the commit.
+    pub fn write(&self) -> Write {
+        filed::filing(&self.shelved, self.before.as_ref())
+    }
+
     pub fn put(self, core: &Core, conn: &Conn) {
-        if self.shelved.head.body_bytes <= room::largest(core) {
-            room::put(core, conn, &self.place, self.shelved);
-        }
+        room::put(core, conn, &self.place, self.shelved);
     }
 }
 

@@ -4,7 +4,7 @@
 use super::ask::endpoint;
 use super::given::{Given, Halt, PassedOn};
 use super::place::{Address, Entry};
-use super::{Entrance, room};
+use super::{Entrance, filed, room};
 use crate::domain::gateway::Until;
 use crate::domain::ids::Caller;
 use crate::domain::outcome::{Outcome, Verdict};
@@ -115,11 +115,15 @@ async fn once(core: &Core, conn: &Conn, write: &Write, asking: &Asking, policy: 
             most: room::largest(core),
         },
         conditional: false,
+        with: Vec::new(),
         patience: PATIENCE,
         unwanted: &CancellationToken::new(),
         judge: &|relayed, verdict| judged(write, policy, relayed, verdict),
     };
-    pass(core, conn, passage, |_| Vec::new()).await
+    // Once before it is sent, so that no crash serves what it changes, and once for what was read meanwhile.
+    let forgets = || filed::forgetting(core, conn, &write.address.location);
+    let passage = Passage { with: forgets(), ..passage };
+    pass(core, conn, passage, |heard| if may_have_changed(heard) { forgets() } else { Vec::new() }).await
 }
 
 fn judged(write: &Write, policy: &Policy<'_>, relayed: &Relayed, verdict: Verdict) -> Verdict {
@@ -146,7 +150,9 @@ fn may_have_changed(heard: &Heard) -> bool {
 
 /// Something was written to `written`: what that changes is forgotten, and who waited for it may ask again.
 pub fn changed(core: &Core, conn: &Conn, written: &Location) -> usize {
-    conn.desk.happens(Until::Write, core.clock.now().stamp());
+    let now = core.clock.now();
+    conn.desk.happens(Until::Write, now.stamp());
+    conn.desk.changes(written.clone(), now.steady);
     let forgets = |entry: &Entry| conn.desk.gate.forgets(written, entry.head());
     conn.desk.kept().iter().map(|place| room::drop_from(core, place, forgets)).sum()
 }

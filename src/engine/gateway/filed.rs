@@ -1,0 +1,152 @@
+//! The shelf's way to the file and back: what rides with a charge, what a start finds again, and what is swept. A restart asks nothing
+//! (law 6). Knows the store; what an answer means is for `rules::gateway`.
+
+use super::place::Place;
+use super::room;
+use crate::domain::event::Event;
+use crate::domain::gateway::{Head, Kept, Reading, ShelfKey, Shelved, Until};
+use crate::domain::ids::{Caller, ConnectionKey, CredentialId, EventId};
+use crate::domain::time::Span;
+use crate::engine::core::{Conn, Core};
+use crate::rules::gateway::{EntryId, Location};
+use crate::store::{StoreError, Write};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Heads that are read in one go.
+const PAGE: usize = 256;
+/// Events that are looked through for what ended a "not ready" while nobody watched.
+const EVENTS: u64 = 1_000;
+/// How often the file is held against its bound, and how many answers go at a time.
+const EVERY: Span = Span::from_secs(300);
+const SWEPT: usize = 64;
+/// Between two batches: polls and readers come first.
+const PAUSE: Span = Span(200);
+
+/// How an answer is filed: whole, or where its body stands there already, its head alone.
+pub fn filing(shelved: &Shelved, before: Option<&Head>) -> Write {
+    let same =
+        |before: &Head| before.digest == shelved.head.digest && EntryId::of(before) == EntryId::of(&shelved.head);
+    match before.is_some_and(same) {
+        true => Write::Reshelve(shelved.head.clone()),
+        false => Write::Shelve(shelved.clone()),
+    }
+}
+
+/// What a write to `written` makes void in the file.
+pub fn forgetting(core: &Core, conn: &Conn, written: &Location) -> Vec<Write> {
+    let heads = heads(core, conn, |head| conn.desk.gate.forgets(written, head));
+    heads.unwrap_or_default().into_iter().map(Write::Unshelve).collect()
+}
+
+/// All heads of a connection that `is_one` names.
+fn heads(core: &Core, conn: &Conn, is_one: impl Fn(&Head) -> bool) -> Result<Vec<Head>, StoreError> {
+    let (mut found, mut from) = (Vec::new(), None);
+    loop {
+        let (page, on) = core.store.shelf_heads(&conn.spec.key, from.as_ref(), PAGE)?;
+        found.extend(page.into_iter().filter(&is_one));
+        match on {
+            Some(on) => from = Some(on),
+            None => return Ok(found),
+        }
+    }
+}
+
+/// What the file keeps, back in memory as far as it fits: the newest first.
+pub fn restore(core: &Core) -> Result<(), StoreError> {
+    let most = core.room.spec.memory / 8 * 7;
+    for conn in core.connections.values().filter(|conn| conn.spec.gateway.enabled) {
+        let mut heads = heads(core, conn, |head| is_served(conn, head))?;
+        heads.sort_by_key(|head| std::cmp::Reverse((head.as_of.era, head.as_of.steady)));
+        for head in heads {
+            if core.room.bytes() + head.bytes() > most || !still_waits(core, conn, &head)? {
+                continue;
+            }
+            if let Some(body) = core.store.shelf_body(&head)? {
+                let place = conn.desk.place(head.key.target.clone());
+                room::put(core, conn, &place, Shelved { head, body });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first time that somebody asks for what memory had no room for: what answers to all alike.
+pub fn look_for(core: &Core, conn: &Conn, place: &Arc<Place>, reading: Reading) {
+    if reading != Reading::Get || !place.is_empty() || place.looked.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let (connection, credential, target) = (conn.spec.key.clone(), conn.credential, place.target.clone());
+    let key = ShelfKey { connection, credential, reading, target };
+    match core.store.shelved(&key, &Vec::new(), Kept::Data) {
+        Ok(Some(shelved)) if !conn.desk.is_overtaken(&shelved.head) => _ = room::put(core, conn, place, shelved),
+        Ok(_) => {}
+        // It is asked for then.
+        Err(e) => {
+            tracing::warn!(connection = %conn.spec.key, "what the file keeps for the gateway cannot be read: {e}")
+        }
+    }
+}
+
+fn is_served(conn: &Conn, head: &Head) -> bool {
+    head.key.credential == conn.credential || conn.spec.gateway.same_account
+}
+
+/// Whether nothing of what a "not ready" waits for is in the file behind it.
+fn still_waits(core: &Core, conn: &Conn, head: &Head) -> Result<bool, StoreError> {
+    if head.kept == Kept::Data {
+        return Ok(true);
+    }
+    let Ok(location) = Location::read(&head.key.target) else { return Ok(false) };
+    let Some(spec) = conn.desk.gate.policy(&location).not_ready else { return Ok(false) };
+    let charges = core.store.charges_since(&conn.spec.key, head.as_of)?;
+    if spec.until.contains(&Until::Write) && charges.iter().any(|charge| charge.caller == Caller::Command) {
+        return Ok(false);
+    }
+    let from = EventId(core.store.last_event_id().0.saturating_sub(EVENTS));
+    let ends = |event: &Event| {
+        let own = event.body.connection.as_ref() == Some(&conn.spec.key);
+        own && event.body.at.steady >= head.as_of.steady && spec.until.contains(&Until::Event(event.body.kind))
+    };
+    let events = core.store.events_after(from, usize::try_from(EVENTS).unwrap_or(usize::MAX))?;
+    // Beyond what is looked through nobody knows.
+    let all_seen = from.0 == 0 || events.first().is_some_and(|first| first.body.at.steady < head.as_of.steady);
+    Ok(all_seen && !events.iter().any(ends))
+}
+
+/// Keeps the file's part within its bound, and takes away what nobody can mean any more. Runs until the engine stops.
+pub async fn tidy(core: Arc<Core>) {
+    loop {
+        let due = core.clock.now().steady + EVERY;
+        tokio::select! {
+            () = core.stop.cancelled() => return,
+            () = core.clock.sleep_until(due) => {}
+        }
+        if let Err(e) = sweep(&core).await {
+            tracing::warn!("the gateway's part of the file is not tidied for now: {e}");
+        }
+    }
+}
+
+async fn sweep(core: &Core) -> Result<(), StoreError> {
+    let alive: Vec<(ConnectionKey, Vec<CredentialId>)> =
+        core.connections.values().map(|conn| (conn.spec.key.clone(), alive(core, conn))).collect();
+    while core.store.sweep_shelf(&alive, SWEPT).await? && !core.stop.is_cancelled() {
+        core.clock.sleep_until(core.clock.now().steady + PAUSE).await;
+    }
+    while core.store.trim_shelf(core.room.spec.disk, &core.clock.now(), SWEPT).await? && !core.stop.is_cancelled() {
+        core.clock.sleep_until(core.clock.now().steady + PAUSE).await;
+    }
+    Ok(())
+}
+
+/// Credentials whose answers the connection serves: its own, and where they are one account all that answers are kept of.
+fn alive(core: &Core, conn: &Conn) -> Vec<CredentialId> {
+    let mut all = vec![conn.credential];
+    if conn.spec.gateway.same_account {
+        all.extend(heads(core, conn, |_| true).unwrap_or_default().into_iter().map(|head| head.key.credential));
+        all.sort_unstable();
+        all.dedup();
+    }
+    all
+}
