@@ -26,6 +26,13 @@ pub fn alone(now: &Now, holds: &[Hold]) -> Vec<HoldView> {
     alone.map(|h| hold(now, h)).collect()
 }
 
+/// Those whose time is up and that are not over: no answer has shown it yet, or polls still come slower after it. The credential's first.
+pub fn passing(now: &Now, holds: &[Hold]) -> Vec<HoldView> {
+    let (own, alone): (Vec<_>, Vec<_>) =
+        holds.iter().filter(|h| !h.is_in_force(now.steady)).partition(|h| h.scope == HoldScope::Credential);
+    own.into_iter().chain(alone).map(|h| hold(now, h)).collect()
+}
+
 /// The way back after the credential's hold; `None` where there was none.
 pub fn recovery(now: &Now, holds: &[Hold]) -> Option<RecoveryView> {
     let hold = holds.iter().find(|h| h.scope == HoldScope::Credential && !h.is_in_force(now.steady))?;

@@ -156,6 +156,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         enabled: conn.enabled(&snapshot.state),
         hold: snapshot.hold().map(|h| holding::hold(&snapshot.now, h)),
         endpoint_holds: holding::alone(&snapshot.now, &snapshot.holds),
+        passing_holds: holding::passing(&snapshot.now, &snapshot.holds),
         recovery: holding::recovery(&snapshot.now, &snapshot.holds),
         breaker: snapshot.state.breaker.word(),
         budget: snapshot.usage.iter().map(|usage| budgets::view(&snapshot.now, usage)).collect(),

@@ -35,6 +35,8 @@ pub struct ConnectionView {
     pub hold: Option<HoldView>,
     /// What stops single endpoints of it.
     pub endpoint_holds: Vec<HoldView>,
+    /// Holds whose time is up and that are not over: one request alone has yet to show it, or polls still come slower after it.
+    pub passing_holds: Vec<HoldView>,
     /// The way back after a hold.
     pub recovery: Option<RecoveryView>,
     pub breaker: &'static str,

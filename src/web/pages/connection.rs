@@ -36,6 +36,8 @@ struct Page {
     is_calm: bool,
     /// The credential's, and those of single endpoints.
     holds: Vec<Hold>,
+    /// Whose time is up, and of which nobody knows yet that they are over, or after which polls come slower.
+    passing: Vec<Hold>,
     recovery: Option<String>,
     breaker: Option<&'static str>,
     findings: Vec<Finding>,
@@ -164,6 +166,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         sentence: view.sentence.clone(),
         is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
         holds: view.hold.iter().chain(&view.endpoint_holds).map(|h| hold(&face, h)).collect(),
+        passing: view.passing_holds.iter().map(|h| hold(&face, h)).collect(),
         recovery: view.recovery.as_ref().map(|r| r.sentence.clone()),
         breaker: (view.breaker != "closed").then_some(view.breaker),
         findings: findings(&face, &view),

@@ -39,6 +39,7 @@ pub fn yard() -> ConnectionView {
         enabled: true,
         hold: None,
         endpoint_holds: vec![],
+        passing_holds: vec![],
         recovery: None,
         breaker: "closed",
         budget: vec![

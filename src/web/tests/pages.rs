@@ -1,7 +1,7 @@
 //! The pages as they read.
 
 use super::*;
-use crate::engine::view::TargetView;
+use crate::engine::view::{HoldView, TargetView};
 use crate::web::sample::live;
 
 /// A page without what differs from run to run.
@@ -51,6 +51,28 @@ async fn a_connection_reads() {
     let never = Site::loopback(Sample::calm()).page("/c/cellar").await;
     assert!(!never.contains("Worth knowing"), "nothing is shown where nothing was found");
     assert!(never.contains("First request at <time datetime=\"2026-11-30T08:25:00Z\""), "says what will happen");
+}
+
+/// Since, until, rule and words of every hold, also of one whose time is up.
+#[tokio::test]
+async fn a_hold_whose_time_is_up_is_shown_until_it_is_over() {
+    let mut sample = Sample::locked_out();
+    let yard = &mut sample.connections[0];
+    let mut own = yard.hold.take().expect("it is held");
+    own.until = crate::web::sample::ago(30);
+    let alone = HoldView { endpoint: Some("/zones".to_owned()), scope: "endpoint", ..own.clone() };
+    yard.passing_holds = vec![own, alone];
+    let banner = part(&Site::loopback(sample).page("/c/yard").await, "banner");
+    for told in ["Was on hold", "<code>/zones</code> alone was on hold"] {
+        let line = banner.split("<p class=\"muted\">").find(|line| line.contains(told)).expect(told);
+        for fact in
+            ["(rate limited) from", "2026-11-30T08:14:30Z", "2026-11-30T08:19:30Z", "by rule “lockout sentence”"]
+        {
+            assert!(line.contains(fact), "{fact}: {line}");
+        }
+    }
+    assert_eq!(banner.matches("Please wait 5 minutes").count(), 2, "in the provider's words: {banner}");
+    assert!(!banner.contains("nothing is asked before"), "{banner}");
 }
 
 #[tokio::test]
