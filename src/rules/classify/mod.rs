@@ -176,7 +176,7 @@ impl Classifier {
         let ruling = self.by_status(reading, validators_sent, now_wall);
         // A plan that leaves out one endpoint says nothing about the others.
         let is_one = ruling.0 == Outcome::Unpaid && matches!(reading.answer.status, 401 | 403);
-        let alone = is_one && !self.body_reads_like(reading, Words::about_money);
+        let alone = is_one && !Words::known().about_money(&reading.passages());
         (ruling, alone.then_some(Reach::Endpoint))
     }
 
@@ -211,9 +211,10 @@ impl Classifier {
         }
     }
 
-    /// A text about money, in an answer that does not say when to come again: who does speaks of a limit.
+    /// A text about money, in an answer that does not say when to come again: who does speaks of a limit. The status alone speaks of none:
+    /// providers answer 429 to those whose money is gone (`VENDORS` section 1).
     fn is_about_money(&self, reading: &Reading<'_>, now_wall: Wall) -> bool {
-        self.body_reads_like(reading, Words::about_money) && self.waits.hint(reading, now_wall).is_none()
+        Words::known().about_money(&reading.passages()) && self.waits.hint(reading, now_wall).is_none()
     }
 
     /// The sunset that the answer itself announces is past, and it names no time to come again: who does is still there.
@@ -239,11 +240,10 @@ impl Classifier {
             return unexpected(&reading.flaw);
         };
         let texts = said::error_texts(body);
-        let speaks = |about: fn(&Words, &str) -> bool| texts.iter().any(|text| about(Words::known(), text));
-        if speaks(Words::about_money) && self.waits.hint(reading, now_wall).is_none() {
+        if Words::known().about_money(&texts) && self.waits.hint(reading, now_wall).is_none() {
             return (Outcome::Unpaid, format!("status {status} with an error object about money or the plan"));
         }
-        if speaks(Words::surely_limit) {
+        if texts.iter().any(|text| Words::known().surely_limit(text)) {
             return limited("with an error object about a limit");
         }
         match graphql::errors(body) {

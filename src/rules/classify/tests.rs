@@ -130,6 +130,12 @@ fn money_and_plans_are_told_from_limits() {
         (429, r#"{"error":{"type":"enforced_spend_limit_reached"}}"#, Unpaid),
         (429, r#"{"error":{"message":"Check your plan and billing details. Please retry in 37s."}}"#, Limited),
         (429, r#"{"error":"Rate limit exceeded. Upgrade your plan for more."}"#, Limited),
+        (429, r#"{"error":"Rate limit exceeded. Higher limits can be had on the billing page."}"#, Limited),
+        (429, r#"{"code":"rate_limited","message":"See https://vendor.test/billing for more"}"#, Limited),
+        (403, r#"{"error":"100 calls per minute are over; your billing settings have more"}"#, Limited),
+        (200, r#"{"error":"Too many requests. To raise this limit, enable billing."}"#, Limited),
+        (429, r#"{"error":"Rate limited: insufficient credits"}"#, Unpaid),
+        (403, r#"{"error":"Billing is not enabled for this project"}"#, Unpaid),
         (
             200,
             r#"{"success":false,"code":28841002,"msg":"Your subscription to cloud development plan has expired"}"#,

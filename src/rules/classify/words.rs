@@ -34,11 +34,20 @@ const LIKELY: &str = r"\b(limit(s|ed|er|ing)?|quotas?|throttl\w*|too[\s_-]*many|
 
 /// A wording about money, points or a plan that ended: not a matter of waiting, also where it calls itself a limit.
 const MONEY: &str = r"(?x)
-    (\b|_)billing(\b|_) | insufficient[\s_-]*(quota|credits?|points|funds|balance) | not\s+enough\s+(credits?|points|funds)
+    insufficient[\s_-]*(quota|credits?|points|funds|balance) | not\s+enough\s+(credits?|points|funds)
   | payment[\s_-]*(is\s+)?required | (\b|_)spend(ing)?[\s_-]*limit | \bout\s+of\s+(credits?|points|funds|money)\b | \btop\s+up\s+your\b
   | \b(credits?|points|balance|funds)\b [^.\n]{0,40} \b(exhausted|depleted|used\s+up|run\s+out|too\s+low)\b
   | \b(no|zero|0)\s+(more\s+)?(credits|points)\s+(left|remaining)\b
   | \b(subscription|plan|trial|licen[cs]e)\b [^.\n]{0,40} \b(expired|ended|lapsed|cancell?ed|unpaid|past\s+due|overdue)\b
+";
+
+/// Money is mentioned. That may be an empty purse ("billing limit exceeded"), or where a limit that passes by itself can be raised.
+const BILLING: &str = r"(\b|_)billing(\b|_)";
+
+/// A wording about how many fit into a time: that passes by itself.
+const RATE: &str = r"(?x)
+    rate[\s_-]*limit | throttl | too[\s_-]*many[\s_-]*(\w+[\s_-]+){0,2}(request|call|quer) | slow[\s_-]*down
+  | \b(per|every|each|a)\s+(second|minute|hour|day)\b
 ";
 
 /// A wording that makes a 401 or 403 a question of the plan, where nothing in it speaks of a limit.
@@ -50,6 +59,8 @@ pub(super) struct Words {
     sure: Option<Regex>,
     likely: Option<Regex>,
     money: Option<Regex>,
+    billing: Option<Regex>,
+    rate: Option<Regex>,
     plan: Option<Regex>,
     /// The same as `sure` and `money` in the other languages, of a text in lower case: these words are not ASCII.
     limits_abroad: Option<Regex>,
@@ -72,6 +83,8 @@ impl Words {
             sure: regex(SURE),
             likely: regex(LIKELY),
             money: regex(MONEY),
+            billing: regex(BILLING),
+            rate: regex(RATE),
             plan: regex(PLAN),
             limits_abroad: regex(&tongues::limits()),
             purses_abroad: regex(&tongues::purses()),
@@ -90,10 +103,12 @@ impl Words {
         matches(self.likely.as_ref(), cut(text, LOOKED_AT)) || self.surely_limit(text)
     }
 
-    /// Reads like an empty purse, whatever the status.
-    pub(super) fn about_money(&self, text: &str) -> bool {
-        let text = cut(text, LOOKED_AT);
-        matches(self.money.as_ref(), text) || matches(self.purses_abroad.as_ref(), &text.to_lowercase())
+    /// One of the texts of an answer reads like an empty purse, whatever the status. A limit comes before money: who speaks of a rate and
+    /// merely mentions billing speaks of the limit.
+    pub(super) fn about_money(&self, texts: &[&str]) -> bool {
+        let any = |pattern: Option<&Regex>| texts.iter().any(|text| matches(pattern, cut(text, LOOKED_AT)));
+        let abroad = |text: &&str| matches(self.purses_abroad.as_ref(), &cut(text, LOOKED_AT).to_lowercase());
+        any(self.money.as_ref()) || texts.iter().any(abroad) || any(self.billing.as_ref()) && !any(self.rate.as_ref())
     }
 
     /// Reads like a matter of the plan in the mouth of a 401 or 403.
@@ -131,8 +146,9 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        let Words { sure, likely, money, plan, limits_abroad, purses_abroad, tags } = words();
-        assert!([sure, likely, money, plan, limits_abroad, purses_abroad, tags].iter().all(Option::is_some));
+        let Words { sure, likely, money, billing, rate, plan, limits_abroad, purses_abroad, tags } = words();
+        let all = [sure, likely, money, billing, rate, plan, limits_abroad, purses_abroad, tags];
+        assert!(all.iter().all(Option::is_some));
     }
 
     #[test]
@@ -201,7 +217,7 @@ mod tests {
             "De daglimiet is overschreden",
         ] {
             assert!(words.surely_limit(text), "{text}");
-            assert!(!words.about_money(text), "{text}");
+            assert!(!words.about_money(&[text]), "{text}");
         }
         for text in [
             "Ihr Guthaben ist aufgebraucht",
@@ -211,7 +227,7 @@ mod tests {
             "Saldo insuficiente",
             "Onvoldoende saldo",
         ] {
-            assert!(words.about_money(text), "{text}");
+            assert!(words.about_money(&[text]), "{text}");
         }
         for text in [
             "Zugriff verweigert",
@@ -221,7 +237,7 @@ mod tests {
             "Clave de API no válida",
             "Onbekend apparaat",
         ] {
-            assert!(!words.likely_limit(text) && !words.about_money(text), "{text}");
+            assert!(!words.likely_limit(text) && !words.about_money(&[text]), "{text}");
         }
     }
 
