@@ -1,7 +1,9 @@
 //! What the engine finds and what settles it, in words. Decides nothing about the data: it tells what the rules decided.
 
+mod counts;
 mod pages;
 
+pub use counts::{amount, others};
 pub use pages::{scan_incomplete, scan_is_whole, silent_since};
 
 use super::core::{Conn, Core};
@@ -9,16 +11,13 @@ use super::targets::Target;
 use super::words::{calendar_day, clock_time};
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
 use crate::domain::ids::{Endpoint, WebhookKey};
-use crate::domain::limit::Limit;
 use crate::domain::oauth::Rotation;
 use crate::domain::outcome::Outcome;
-use crate::domain::quota::LimitKey;
 use crate::domain::reply::Reply;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::domain::webhook::{DeliveryTrouble, WebhookState};
 use crate::rules::ending;
-use crate::rules::learn::{Amount, Lesson, Others};
 use crate::rules::reconcile::believed_after;
 use crate::store::StoreError;
 
@@ -218,90 +217,6 @@ fn tokens(conn: &Conn, subject: &str) -> Matter {
     Matter { connection, target: None, kind, subject: subject.to_owned() }
 }
 
-/// Others who spend on the credential, or their absence.
-pub fn others(core: &Core, conn: &Conn, lesson: &Lesson, at: Stamp) -> Vec<FindingChange> {
-    let learned = &lesson.learned;
-    let limit = &learned.about.limit;
-    match lesson.others {
-        Others::Unknown | Others::None => Vec::new(),
-        Others::Gone => {
-            let because = format!("{} has not counted anything but our own requests for a while.", conn.spec.provider);
-            settled(core, conn, FindingKind::ForeignSpending, &learned.about, at, &because)
-        }
-        Others::Spend { at_least, of } => vec![FindingChange::Seen(Seen {
-            about: matter(conn, FindingKind::ForeignSpending, &learned.about),
-            credential: Some(conn.credential),
-            at,
-            sentence: format!(
-                "Somebody else spends on the credential of {}: at least {at_least} of the {of} of limit \"{limit}\" were \
-                 not ours, and our own share is smaller by that.",
-                conn.spec.provider
-            ),
-            detail: Some(format!(
-                "By the count that the provider states ({}). Give Larder a credential of its own, or stop the other.",
-                learned.source
-            )),
-        })],
-    }
-}
-
-/// A limit that is not what is declared.
-pub fn amount(core: &Core, conn: &Conn, limit: &Limit, lesson: &Lesson, at: Stamp) -> Vec<FindingChange> {
-    let (about, provider, name, declared) = (&lesson.learned.about, &conn.spec.provider, &limit.name, limit.amount);
-    let settle =
-        |kind| settled(core, conn, kind, about, at, &format!("{provider} states the declared {declared} again."));
-    let seen = |kind, sentence, detail| {
-        let (about, credential) = (matter(conn, kind, about), Some(conn.credential));
-        FindingChange::Seen(Seen { about, credential, at, sentence, detail: Some(detail) })
-    };
-    match lesson.amount {
-        Amount::Unknown => Vec::new(),
-        Amount::AsDeclared => [settle(FindingKind::LowerLimit), settle(FindingKind::HigherLimitOffered)].concat(),
-        Amount::Lower(lower) => {
-            let sentence = format!(
-                "{provider} keeps to {lower} of limit \"{name}\", where {declared} are declared; we keep to {lower} too."
-            );
-            let detail = format!(
-                "It says so in {}. The declared {declared} are in force again once it says so.",
-                lesson.learned.source
-            );
-            let mut all = vec![seen(FindingKind::LowerLimit, sentence, detail)];
-            all.extend(settle(FindingKind::HigherLimitOffered));
-            all
-        }
-        Amount::Higher(higher) => {
-            let sentence = format!(
-                "{provider} offers {higher} of limit \"{name}\", where {declared} are declared; {declared} stay in force."
-            );
-            let detail = format!(
-                "To take it, write `requests = {higher}` under the [[connection.limit]] with name = \"{name}\" in larder.toml."
-            );
-            let mut all = vec![seen(FindingKind::HigherLimitOffered, sentence, detail)];
-            all.extend(settle(FindingKind::LowerLimit));
-            all
-        }
-    }
-}
-
-fn matter(conn: &Conn, kind: FindingKind, about: &LimitKey) -> Matter {
-    let subject = match &about.endpoint {
-        Some(endpoint) => format!("{} {endpoint}", about.limit),
-        None => about.limit.clone(),
-    };
-    Matter { connection: conn.spec.key.clone(), target: None, kind, subject }
-}
-
-fn settled(
-    core: &Core,
-    conn: &Conn,
-    kind: FindingKind,
-    about: &LimitKey,
-    at: Stamp,
-    because: &str,
-) -> Vec<FindingChange> {
-    settled_for_all(core, conn, at, because, |c| matter(c, kind, about))
-}
-
 /// For every connection of the credential: whichever saw it, it is over for all.
 fn settled_for_all(
     core: &Core,
@@ -347,9 +262,10 @@ pub fn webhook(
     })
 }
 
-/// Findings of connections and targets that are not in the configuration any more: nothing will ever settle them.
+/// Findings of what is not in the configuration any more, or is in it as they asked for: nothing will ever settle them.
 pub fn orphans(core: &Core, now: &Now) -> Result<Vec<FindingChange>, StoreError> {
     let open = core.store.findings(&Wanted { which: Which::Open, ..Wanted::default() }, None, MOST_OPEN)?;
+    let declared = open.iter().filter_map(|f| counts::declared_since(core, f, now.stamp())).collect::<Vec<_>>();
     let is_orphan = |f: &Finding| match (core.connections.get(&f.about.connection), &f.about.target) {
         (None, _) => true,
         (Some(conn), Some(target)) => conn.target(target).is_none() && conn.scan(target).is_none(),
@@ -359,5 +275,5 @@ pub fn orphans(core: &Core, now: &Now) -> Result<Vec<FindingChange>, StoreError>
         let because = format!("What this was about is not in the configuration any more: {}", f.sentence);
         FindingChange::Settled { about: f.about, at: now.stamp(), because }
     };
-    Ok(open.into_iter().filter(is_orphan).map(settled).collect())
+    Ok(open.into_iter().filter(is_orphan).map(settled).chain(declared).collect())
 }

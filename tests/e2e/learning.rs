@@ -4,11 +4,14 @@ use crate::support::script::Script;
 use crate::support::*;
 use serde_json::Value;
 
-/// One limit of 20 in 100 s; asked by hand alone after the first poll.
+/// One limit in 100 s; asked by hand alone after the first poll.
+fn declaring(provider: &FakeProvider, requests: u64) -> Config {
+    let limit = format!("name = \"all\"\nrequests = {requests}\nwindow = \"100s\"\nkind = \"rolling\"");
+    Config::yard(&provider.base_url()).tuned(|c| c.no_limits().limit_text(&limit).quiet().min_age("1ms"))
+}
+
 async fn twenty(provider: &FakeProvider) -> TestApp {
-    let limit = "name = \"all\"\nrequests = 20\nwindow = \"100s\"\nkind = \"rolling\"";
-    let tune = |c: Connection| c.no_limits().limit_text(limit).quiet().min_age("1ms");
-    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(tune)).await;
+    let app = TestApp::start(declaring(provider, 20)).await;
     app.has_polled("yard", "controller").await;
     app
 }
@@ -53,7 +56,10 @@ async fn a31_somebody_else_who_spends_on_the_key_is_found_and_our_share_shrinks(
 async fn a_lower_limit_is_adopted_and_said_and_a_higher_one_is_offered() {
     let provider = FakeProvider::unlimited().await;
     provider.is(Mode::Counting { total: 20, each: 1 });
-    let mut app = twenty(&provider).await;
+    let declared = declaring(&provider, 20);
+    let taken = Config { environment: declared.environment.clone(), ..declaring(&provider, 500) };
+    let mut app = TestApp::start(declared).await;
+    app.has_polled("yard", "controller").await;
     let states = async |app: &TestApp, total: u64| {
         provider.is(Mode::Counting { total, each: 1 });
         asks(app, 2).await;
@@ -71,6 +77,11 @@ async fn a_lower_limit_is_adopted_and_said_and_a_higher_one_is_offered() {
     let offer = &app.findings("?open=true").await[0];
     assert!(offer["detail"].as_str().is_some_and(|d| d.contains("`requests = 500`")), "{offer}");
     assert_eq!(app.findings("").await.len(), 2);
+    app.configure(taken);
+    app.restart().await;
+    let closed = app.findings("?open=true").await;
+    assert!(closed.is_empty(), "taken, and nothing says any more that it is not: {closed:?}");
+    assert_eq!(states(&app, 500).await, (Some(500), Some(500), vec![]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,7 +92,14 @@ async fn a22_a_header_of_another_bucket_gives_nothing_back_and_a_foreign_total_t
     asks(&app, 2).await;
     let shown = budget(&app).await;
     assert_eq!((&shown["requests"], &shown["used"], &shown["foreign"]), (&20.into(), &3.into(), &0.into()));
-    assert!(app.findings("").await.is_empty(), "600 is nothing that was declared");
+    let findings = app.findings("").await;
+    let [offer] = &findings[..] else { panic!("600 is nothing that was declared: {findings:?}") };
+    let detail = offer["detail"].as_str().expect("what to do");
+    assert_eq!(offer["kind"], "higher_limit_offered", "offered and not taken: {offer}");
+    assert!(
+        detail.contains("names no limit and no window") && detail.contains("if another"),
+        "unclear, and said: {detail}"
+    );
 }
 
 /// A good answer with nothing left until a reset beyond the window: of a limit that is declared, and of a bucket that nobody declared.

@@ -19,6 +19,9 @@ use serde_json::Value;
 /// A stated reset may lie this far from the turn of a calendar that it is taken for: whole seconds, a slow answer, two clocks.
 const NEAR: Span = Span::from_secs(5);
 
+/// How the source of a total ends that names neither a limit nor a window.
+pub const NAMELESS: &str = ", which names no limit and no window";
+
 /// Where one figure stands, ready to be read.
 #[derive(Clone, Debug)]
 enum Place {
@@ -107,7 +110,7 @@ impl Reader {
             }
         }
         let general = headers::claims(answer, now_wall, &self.forms);
-        let alone = alone(&general, &countable);
+        let (alone, offer) = (alone(&general, &countable), offer(&general, &countable));
         for claim in general {
             let spoken = |l: &Limit| speaker(&key(l)).is_some_and(|source| source == claim.source);
             match meant(&claim, &countable, spoken, now_wall).or(alone).map(key) {
@@ -116,6 +119,9 @@ impl Reader {
                 None => said.others.push(claim),
             }
         }
+        let offer = offer.map(|(limit, claim)| (key(limit), claim)).filter(|_| said.known.is_empty());
+        // Where somebody has spoken of the limit who is known to mean it, he is the one to say how much it is.
+        said.known.extend(offer.filter(|(key, claim)| speaker(key).is_none_or(|s| s.is_empty() || s == claim.source)));
         said
     }
 }
@@ -167,14 +173,26 @@ fn meant<'l>(
 }
 
 /// The limit that an answer speaks of where no other can be meant: it alone applies, and all that is said is a lower total, without a
-/// name or a window, that begins anew within its window. A higher total is another's (A22).
+/// name or a window, that begins anew within its window.
 fn alone<'l>(general: &[Claim], limits: &[&'l Limit]) -> Option<&'l Limit> {
+    unnamed(general, limits).filter(|(limit, total)| *total < limit.amount).map(|(limit, _)| limit)
+}
+
+/// The same with a higher total: it may be another's (A22), so nothing is counted by it and it takes nobody's place. The owner is told.
+fn offer<'l>(general: &[Claim], limits: &[&'l Limit]) -> Option<(&'l Limit, Claim)> {
+    let (limit, total) = unnamed(general, limits).filter(|(limit, total)| *total > limit.amount)?;
+    let source = format!("{}{NAMELESS}", general.first()?.source);
+    Some((limit, Claim { source, total: Some(total), ..Claim::default() }))
+}
+
+/// The only limit there is, and the only total that is said, without a name or a window; a reset that is said lies within its window.
+fn unnamed<'l>(general: &[Claim], limits: &[&'l Limit]) -> Option<(&'l Limit, u64)> {
     let limit = one(limits, |_| true)?;
     let longest = longest_of(&limit.kind).filter(|_| !matches!(limit.kind, Kind::Pace { .. }))?;
-    let total = general.first()?.total?;
+    let total = general.first()?.total.filter(|total| *total > 0)?;
     let unnamed = |c: &Claim| c.name.is_none() && c.window.is_none() && c.total == Some(total);
     let fits = |c: &Claim| unnamed(c) && c.reset.is_none_or(|reset| reset <= longest);
-    (total > 0 && total < limit.amount && general.iter().all(fits)).then_some(limit)
+    general.iter().all(fits).then_some((limit, total))
 }
 
 /// The longest that a window of the kind takes: a day of 25 hours, a month of 31 days.

@@ -108,7 +108,12 @@ fn a_lower_total_speaks_of_the_only_limit() {
     assert_eq!(read(&say("50", "60"), &alone), "minute: 50/45/-");
     assert_eq!(read(&say("50", "60")[..2], &alone), "minute: 50/45/-", "a reset need not be said");
     assert_eq!(read(&say("50", "61"), &alone), "", "a longer window is not its own");
-    assert_eq!(read(&say("600", "60"), &alone), "", "nor is more than it has");
+    assert_eq!(
+        read(&say("600", "60"), &alone),
+        "minute: 600/-/-",
+        "more than it has is offered, and nothing is counted by it"
+    );
+    assert_eq!(read(&say("600", "61"), &alone), "", "nor is that of a longer window");
     assert_eq!(read(&[("RateLimit", "\"other\";r=45"), ("RateLimit-Policy", "\"other\";q=50")], &alone), "");
     let two = [("X-RateLimit-Limit", "50,200"), ("X-RateLimit-Remaining", "45,190")];
     assert_eq!(read(&two, &alone), "minute: 200/190/-", "what is declared wins");
