@@ -8,6 +8,7 @@
 mod dice;
 mod disk;
 mod field;
+mod holds;
 mod issuer;
 #[path = "../judges/mod.rs"]
 mod judges;
@@ -19,9 +20,11 @@ mod planted;
 mod provider;
 mod readers;
 mod record;
+mod rival;
 mod scans;
 mod scenario;
 mod shared;
+mod stage;
 mod tokens;
 mod world;
 

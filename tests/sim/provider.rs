@@ -114,6 +114,17 @@ impl Provider {
         FakeDoor { provider: self.clone(), clock, alive, vault }
     }
 
+    /// Somebody else shows a refresh token to the token endpoint, is granted the tokens of another number, and uses them.
+    pub fn grants_elsewhere(&self, refresh: u64) -> (u64, Answer) {
+        let at = self.machine.true_ms();
+        let mut inner = self.inner();
+        let Inner { issuer, dice, .. } = &mut *inner;
+        let grant = issuer.present(refresh, at, dice, 0);
+        let number = grant.granted.expect("a calm endpoint");
+        assert!(issuer.lets_in(number, at, dice), "nobody took it back");
+        (number, grant.result.expect("a calm network"))
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -240,12 +240,12 @@ fn key(name: &str) -> ConnectionKey {
     ConnectionKey { organization: Organization::default(), connection: ConnectionName::from(name) }
 }
 
-fn limit(name: &str, amount: u64, kind: Kind) -> Limit {
+pub fn limit(name: &str, amount: u64, kind: Kind) -> Limit {
     let (keep, cap) = (BTreeMap::new(), BTreeMap::new());
     Limit { name: name.to_owned(), amount, kind, scope: Scope::Credential, keep, reach: Default::default(), cap }
 }
 
-fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
+pub fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
     let field = |name: &str, path: &str, kind| FieldSpec {
         name: name.to_owned(),
         path: path.to_owned(),
@@ -284,7 +284,7 @@ fn command(then_refresh: &str) -> CommandSpec {
     }
 }
 
-fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<TargetSpec>) -> ConnectionSpec {
+pub fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<TargetSpec>) -> ConnectionSpec {
     let sentence = RuleSpec {
         name: "lockout sentence".to_owned(),
         outcome: Some(Outcome::Limited),
