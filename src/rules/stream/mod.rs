@@ -23,6 +23,11 @@ const KEPT: Bounds = Bounds { events: 1000, bytes: 2 * MOST_BYTES.get() };
 const FIRST_PAUSE: Span = Span::from_secs(1);
 /// ... up to this.
 const LONGEST_PAUSE: Span = Span::from_secs(300);
+/// A stream that ends before this has not lasted, also where it brought something.
+const LASTING: Span = Span::from_secs(45);
+/// So many of these in a row are nothing unusual; from then on pauses grow, up to this.
+const FORGIVEN: u32 = 5;
+const LONGEST_AFTER_BRIEF: Span = Span::from_secs(120);
 /// No wish of a provider for a longer pause is believed.
 const LONGEST_RETRY: Span = Span::from_secs(3600);
 
@@ -85,6 +90,8 @@ pub struct Course {
     left_at: Option<Steady>,
     /// Openings in a row that brought no event.
     failures: u32,
+    /// Openings in a row that brought one and did not last.
+    brief: u32,
     /// The provider's own wish for a pause.
     retry: Span,
     /// The end of the pause.
@@ -105,6 +112,7 @@ impl Default for Course {
             readers: 0,
             left_at: None,
             failures: 0,
+            brief: 0,
             retry: Span::ZERO,
             again_at: Steady(0),
             refused_until: Steady(0),
@@ -224,10 +232,16 @@ impl Course {
     }
 
     /// It ended, or never opened: a pause of 1 s, 2 s, 4 s, and no shorter than the provider wishes; `spread` gives a part of a span, so
-    /// that not everything comes back in one instant.
+    /// that not everything comes back in one instant. Each opening costs: one that is broken off again and again comes ever more rarely,
+    /// although each time it brings something (A48).
     pub fn ended(&mut self, now: Steady, spread: impl Fn(Span) -> Span) {
         self.failures = self.failures.saturating_add(1);
-        let pause = pause(self.failures).max(self.retry);
+        if self.phase == Phase::Connected {
+            let lasted = now.since(self.again_at) >= LASTING;
+            self.brief = if lasted { 0 } else { self.brief.saturating_add(1) };
+        }
+        let flapping = pause(self.brief.saturating_sub(FORGIVEN)).min(LONGEST_AFTER_BRIEF);
+        let pause = pause(self.failures).max(flapping).max(self.retry);
         self.again_at = self.again_at.max(now + pause + spread(Span(pause.0 / 4)));
         self.phase = Phase::Waiting;
     }

@@ -73,6 +73,30 @@ fn p5_pauses_double_and_begin_anew_only_with_an_event() {
     assert_eq!(course.not_before(), at(100) + LONGEST_PAUSE);
 }
 
+/// A stream that is broken off every 30 s for a night, with an event each time.
+#[test]
+fn a48_a_stream_that_is_broken_off_all_night_is_opened_every_two_minutes_and_not_twice_a_minute() {
+    let mut course = come_to(Phase::Waiting);
+    let (mut now, mut openings) = (1000, Vec::new());
+    while now < 1000 + 8 * 3600 {
+        assert_eq!(course.step(at(now)), Step::Open);
+        openings.push(now);
+        course.asks();
+        course.opened();
+        course.hears(event("a", Some("1")));
+        now += 30;
+        now += ends(&mut course, now);
+    }
+    assert!(openings.len() < 210, "{} openings", openings.len());
+    assert!(openings[..7].windows(2).all(|w| w[1] - w[0] == 31), "a few are nothing unusual: {:?}", &openings[..9]);
+    assert!(openings[20..].windows(2).all(|w| w[1] - w[0] == 150), "then it is minutes");
+    course.asks();
+    course.opened();
+    course.hears(event("b", Some("2")));
+    now += LASTING.as_secs();
+    assert_eq!(ends(&mut course, now), 1, "one that lasts ends that");
+}
+
 #[test]
 fn a_providers_own_wish_makes_a_pause_longer_and_never_shorter() {
     let mut course = come_to(Phase::Connected);
