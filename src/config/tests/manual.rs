@@ -42,10 +42,17 @@ fn lists() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
     ]
 }
 
-/// Heading -> keys: the first column of its table, in backquotes. Every row has all of type, unit, default and meaning.
-fn told() -> BTreeMap<String, BTreeSet<String>> {
-    let mut sections: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut heading = String::new();
+/// A row of a table of the manual.
+pub(super) struct Row {
+    pub heading: String,
+    pub key: &'static str,
+    pub kind: &'static str,
+    pub default: &'static str,
+}
+
+/// Every row, in order; each has all of type, unit, default and meaning.
+pub(super) fn rows() -> Vec<Row> {
+    let (mut rows, mut heading) = (Vec::new(), String::new());
     for line in MANUAL.lines() {
         if let Some(title) = line.strip_prefix("## ") {
             heading = title.replace('`', "");
@@ -53,9 +60,18 @@ fn told() -> BTreeMap<String, BTreeSet<String>> {
         let Some(key) = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(key, _)| key) else {
             continue;
         };
-        let cells: Vec<&str> = line.trim_matches('|').split(" | ").collect();
-        assert!(cells.len() == 5 && cells.iter().all(|c| !c.trim().is_empty()), "five cells, none empty: {line}");
-        assert!(sections.entry(heading.clone()).or_default().insert(key.to_owned()), "twice: {line}");
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        assert!(cells.len() == 5 && cells.iter().all(|c| !c.is_empty()), "five cells, none empty: {line}");
+        rows.push(Row { heading: heading.clone(), key, kind: cells[1], default: cells[3] });
+    }
+    rows
+}
+
+/// Heading -> keys: the first column of its table, in backquotes.
+fn told() -> BTreeMap<String, BTreeSet<String>> {
+    let mut sections: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for Row { heading, key, .. } in rows() {
+        assert!(sections.entry(heading.clone()).or_default().insert(key.to_owned()), "twice: {heading}, {key}");
     }
     sections
 }

@@ -6,6 +6,7 @@ mod overlay;
 mod pages;
 mod put;
 mod scans;
+mod schema;
 mod values;
 mod waits;
 mod whole;
