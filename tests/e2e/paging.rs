@@ -299,7 +299,7 @@ async fn a33_a_provider_that_names_no_next_page_any_more_removes_nothing() {
             let [finding] = &open[..] else { panic!("{style}: {open:?}") };
             assert_eq!((&finding["kind"], &finding["count"]), (&"scan_incomplete".into(), &count.into()), "{finding}");
             assert!(finding["sentence"].as_str().is_some_and(|s| s.contains(SILENT)), "{finding}");
-            assert!(finding["detail"].as_str().is_some_and(|s| s.contains("not before")), "{finding}");
+            assert!(finding["detail"].as_str().is_some_and(|s| s.contains("is not believed")), "{finding}");
             if count == 1 {
                 app.restart().await;
             }
@@ -312,11 +312,13 @@ async fn a33_a_provider_that_names_no_next_page_any_more_removes_nothing() {
     }
 }
 
-/// The least time is a minute.
+/// Where the provider says that its last page is silent. The least time is a minute.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_really_shrank_to_one_page_is_believed_after_the_least_time() {
     let provider = PagedProvider::of(6, 2).await;
-    let app = TestApp::start(Config::new().with(cursor(&provider).every("10s"))).await;
+    let says_so = ", next = \"$.cursor\", param = \"after\", absent_ends = true";
+    let shop = paged(&provider, "cursor", "/cursor", says_so).every("10s");
+    let app = TestApp::start(Config::new().with(shop)).await;
     is_whole(&app, 3, 6).await;
     provider.has([1, 2]);
     provider.is_silent(true);

@@ -24,6 +24,7 @@ mod rival;
 mod scans;
 mod scenario;
 mod shared;
+mod silence;
 mod stage;
 mod tokens;
 mod world;

@@ -7,7 +7,7 @@ use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
 use crate::engine::findings;
 use crate::engine::targets::Target;
-use crate::rules::paging::{self, Unfinished};
+use crate::rules::paging::Unfinished;
 use crate::rules::reconcile;
 use crate::store::StoreError;
 
@@ -40,7 +40,7 @@ impl From<&str> for Broken {
     }
 }
 
-/// What becomes of a reading whose end is not proved. `None`: it ends in silence, and has long enough for that to be its end.
+/// What becomes of a reading whose end is not proved. `None`: it ends in silence, as the provider says that it may, and has long enough.
 pub fn broken(
     core: &Core,
     conn: &Conn,
@@ -50,10 +50,10 @@ pub fn broken(
     at: Stamp,
 ) -> Result<Option<Broken>, StoreError> {
     let said = core.door.redact(&why.to_string());
-    if !matches!(why, Unfinished::Silent { .. }) {
+    let Some(pager) = target.pager.as_ref().filter(|_| matches!(why, Unfinished::Silent { .. })) else {
         return Ok(Some(Broken { why: said, silent_since: None }));
-    }
+    };
     let since = findings::silent_since(core, target)?;
-    let doubted = paging::doubted(before.scan.as_ref(), &said, since, at, conn.base_interval());
+    let doubted = pager.doubts(before.scan.as_ref(), &said, since, at, conn.base_interval());
     Ok(doubted.map(|since| Broken { why: said, silent_since: Some(since) }))
 }

@@ -15,14 +15,18 @@ use crate::store::StoreError;
 pub fn scan_incomplete(conn: &Conn, target: &Target, scan: &Scan, silent_since: Option<Stamp>) -> Vec<FindingChange> {
     let of = scan.of.map_or("an unknown number of".to_owned(), |of| format!("the {of}"));
     let why = scan.incomplete.as_deref().unwrap_or_default();
+    let ends_so = target.pager.as_ref().is_some_and(|pager| pager.spec().absent_ends);
     let detail = silent_since.map(|since| {
         let earliest = clock_time(since.wall + believed_after(conn.base_interval()), scan.at.wall);
-        let instead = match scan.usual_pages {
-            0 => "If another key names the next page, correct `page` before; if the provider's documents say that the last page has no \
-                  such key, say `absent_ends = true` there.",
-            _ => "If the provider has renamed what names the next page, correct `page` before.",
-        };
-        format!("That it is the whole list is believed if it is still said so, not before {earliest}. {instead}")
+        match ends_so {
+            true => format!(
+                "That it is the whole list is believed if it is still said so, not before {earliest}. If the provider has renamed what \
+                 names the next page, correct `page` before."
+            ),
+            false => "That it is the whole list is not believed, however often it is said. If another key names the next page, correct \
+                      `page`; if the provider's documents say that the last page has no such key, say `absent_ends = true` there."
+                .to_owned(),
+        }
     });
     let seen = FindingChange::Seen(Seen {
         about: scan_of(target, if silent_since.is_some() { SILENT } else { "" }),

@@ -18,7 +18,9 @@ mod step;
 mod tests;
 
 pub use crate::domain::page::Ask;
-pub use silence::{Usual, doubted};
+pub use silence::Usual;
+#[cfg(test)]
+use silence::doubted;
 pub use step::{End, Step, Unfinished};
 
 use crate::domain::item::Sighting;

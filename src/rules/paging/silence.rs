@@ -1,6 +1,6 @@
 //! An answer that is silent about other pages: it has not even the key that would name the next one. Many providers end their lists so, and
 //! one that dropped or renamed the key looks the same (A33), as does one whose key was never the one that is asked for. So silence alone is no
-//! end: what else is known of the list says which it is, and where nothing does, time.
+//! end, however often it is repeated: what else is known of the list says which it is, or the provider's word and time.
 //! Must not know where the key stands.
 
 use super::{Page, Pager, Trail};
@@ -42,11 +42,31 @@ impl Pager {
         // The page before had the key; or this one is shorter than any size, and emptiness is doubted as such.
         trail.pages > 1 || page.rows == 0 || self.total.is_some() || is_short || is_usual
     }
+
+    /// Since when a list ends in silence that is not believed. Where the provider says that its lists end so, it is believed once it was
+    /// said again late enough; where it does not, never: a key that was renamed stays away.
+    pub fn doubts(
+        &self,
+        before: Option<&Scan>,
+        why: &str,
+        since: Option<Stamp>,
+        at: Stamp,
+        interval: Span,
+    ) -> Option<Stamp> {
+        let doubted = doubted(before, why, since, at, interval);
+        doubted.or_else(|| (!self.spec.absent_ends).then(|| since.unwrap_or(at)))
+    }
 }
 
 /// Since when a list ends in silence where it had more pages, if that is not believed yet: `why` is the reason of this reading. One that
 /// ended so right before is what confirms it, if this one is late enough after the first of them, at `since`.
-pub fn doubted(before: Option<&Scan>, why: &str, since: Option<Stamp>, at: Stamp, interval: Span) -> Option<Stamp> {
+pub(super) fn doubted(
+    before: Option<&Scan>,
+    why: &str,
+    since: Option<Stamp>,
+    at: Stamp,
+    interval: Span,
+) -> Option<Stamp> {
     let since = since.unwrap_or(at);
     let is_old = at.steady.since(since.steady) >= believed_after(interval);
     let in_a_row = before.is_some_and(|scan| scan.incomplete.as_deref() == Some(why));

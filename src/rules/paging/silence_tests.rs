@@ -153,6 +153,20 @@ fn silence_is_believed_when_it_is_so_again_late_enough() {
     assert_eq!(doubted(Some(&read(Some("silent"))), "silent", Some(stamp(5)), stamp(65), Span::ZERO), None);
 }
 
+/// A renamed key stays away, and so does a misspelt one.
+#[test]
+fn a33_silence_is_never_believed_without_the_providers_word_that_its_lists_end_so() {
+    let quarter = Span::from_secs(900);
+    for style in styles() {
+        let ask = |absent_ends, s: u64| {
+            let pager = Pager::compile(&PageSpec { absent_ends, ..spec(style.clone()) }).unwrap();
+            pager.doubts(Some(&read(Some("silent"))), "silent", Some(stamp(5)), stamp(s), quarter)
+        };
+        assert_eq!((ask(true, 64), ask(true, 905)), (Some(stamp(5)), None), "{style:?}");
+        assert_eq!((ask(false, 64), ask(false, 5_000_000)), (Some(stamp(5)), Some(stamp(5))), "{style:?}");
+    }
+}
+
 proptest! {
     /// A provider that is asked at any moments, and is silent from some time on for good or for a while: nothing is believed before the least
     /// time, and what stays so is believed in the end.
