@@ -511,3 +511,45 @@ async fn a_crash_while_it_writes_never_brings_back_what_the_write_changed() {
     let again = app.get("/gateway/hub/receipts/1").await.expect(200);
     assert_eq!(again.json()["number"], 2, "asked anew: {:?}", again.headers);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_waits_for_any_more_is_not_sent() {
+    let provider = Script::answering(counting).await;
+    let paced = config(&provider.base_url(), DAY)
+        .tuned(|c| c.no_limits().limit_text("name = \"pace\"\nrequests = 1\nwindow = \"1500ms\"\nkind = \"pace\""));
+    let app = TestApp::start(paced).await;
+    let address = app.address;
+    let ask = |path: &'static str| tokio::spawn(async move { http::send(address, &Ask::get(path)).await });
+    ask("/gateway/hub/first").await.expect("a client").expect(200);
+    // Both wait for the pace; one of them goes away, and is not missed.
+    let (left, gone, stays) = (ask("/gateway/hub/left"), ask("/gateway/hub/shared"), ask("/gateway/hub/shared"));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    left.abort();
+    gone.abort();
+    stays.await.expect("a client").expect(200);
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    let asked: Vec<String> = provider.asked().into_iter().map(|asked| asked.location).collect();
+    assert_eq!(asked, ["/first", "/shared"]);
+    assert_eq!(app.ledger("hub").await.len(), 2, "what was not sent is not charged");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_told_something_else_than_the_poller_asks_for_itself_alone() {
+    let provider = Script::answering(|asked| {
+        let body = format!(
+            "{{\"relays\":[{{\"relay_id\":1,\"name\":\"for {}\",\"time\":9,\"run\":1}}]}}",
+            asked.header("accept")
+        );
+        json(200, &[("vary", "Accept")], &body)
+    })
+    .await;
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.quiet().no_limits());
+    let app = TestApp::start(config).await;
+    app.has_polled("yard", "controller").await;
+    let ask = || Ask::get("/gateway/yard/statusschedule.php").header("accept", "application/json");
+    let own = app.send(ask()).await.expect(200);
+    assert_eq!(own.json()["relays"][0]["name"], "for application/json");
+    assert_eq!(provider.asked().len(), 2, "one for each");
+    let poller = app.send(Ask::get("/gateway/yard/statusschedule.php").header("accept", "*/*")).await;
+    assert!(poller.header("cache-status").is_some_and(|v| v.contains("fwd=vary-miss") || v.contains("; hit")));
+}

@@ -40,6 +40,12 @@ pub fn target_of(core: &Core, conn: &Conn, question: &Question) -> Option<Arc<Ta
     if question.alone || question.reading != Reading::Get || !takes_json || question.wishes.no_store {
         return None;
     }
+    // What it reads differs from what the client would be told: asking as the target would be a request for nothing.
+    let (own, place) = (sent_for_targets(), &question.address.place);
+    let varies = |e: &Arc<Entry>| fits(&e.head().variant, &own) && !fits(&e.head().variant, &question.sent);
+    if place.with(|entries| entries.iter().any(varies)) {
+        return None;
+    }
     let path = |target: &str| target.split('?').next().unwrap_or_default().to_owned();
     let targets = conn.targets.now();
     let may_be = |target: &&Arc<Target>| {

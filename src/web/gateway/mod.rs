@@ -22,8 +22,12 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 const PREFIX: &str = "/gateway/";
+/// The longest that a client may take to send a body.
+const SENDING: Duration = Duration::from_secs(60);
 /// Answers on the shelf that a write made void.
 const FORGOTTEN: HeaderName = HeaderName::from_static("larder-forgotten");
 
@@ -119,13 +123,14 @@ async fn write(
     caller.leave_out(&mut parts.headers, entrance.carrier());
     // Read before anything is charged: a client that goes away in its own sentence has asked nothing.
     let most = usize::try_from(entrance.most_sent()).unwrap_or(usize::MAX);
-    let body: Bytes = match Limited::new(body, most).collect().await {
-        Ok(whole) => whole.to_bytes(),
-        Err(e) if e.is::<http_body_util::LengthLimitError>() => {
+    let body: Bytes = match timeout(SENDING, Limited::new(body, most).collect()).await {
+        Err(_) => return Err(Problem::new(Kind::Timeout, "The body did not come in time. Nothing was sent.")),
+        Ok(Ok(whole)) => whole.to_bytes(),
+        Ok(Err(e)) if e.is::<http_body_util::LengthLimitError>() => {
             let detail = format!("The body is longer than {most} bytes, as long as a body of this provider's may be.");
             return Err(Problem::new(Kind::TooLarge, detail));
         }
-        Err(_) => return Err(Problem::bad_request("The body did not come whole. Nothing was sent.")),
+        Ok(Err(_)) => return Err(Problem::bad_request("The body did not come whole. Nothing was sent.")),
     };
     let reading = if parts.method == axum::http::Method::HEAD { Reading::Head } else { Reading::Get };
     let hosts = answer::conditions(&parts.headers);
