@@ -95,7 +95,7 @@ fn by_http(asked: &Asked<'_>, answered: &Answered<'_>) -> Result<(), NotKept> {
     let said = Directives::of(answered.headers);
     // Understood is what RFC 9110 defines; then `must-understand` lifts `no-store` (RFC 9111 section 5.2.2.3).
     let understood = said.must_understand && is_understood(answered.status);
-    if said.must_understand && !understood || said.no_store && !understood {
+    if !understood && (said.must_understand || said.no_store) {
         return Err(NotKept::NoStore);
     }
     if said.private {

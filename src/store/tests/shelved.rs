@@ -63,7 +63,7 @@ async fn what_is_confirmed_keeps_its_body_and_a_body_serves_no_other_head() {
     let confirmed = Head { as_of: at(99).stamp(), ..old.head.clone() };
     store.commit(only(vec![Write::Reshelve(confirmed.clone())], Lane::Lazy)).await.unwrap();
     let (heads, _) = store.shelf_heads(&yard(), None, 9).unwrap();
-    assert_eq!(heads, [confirmed.clone()]);
+    assert_eq!(heads, std::slice::from_ref(&confirmed));
     assert_eq!(store.shelf_body(&confirmed).unwrap().as_deref(), Some(&b"[1]"[..]));
     let new = answer("/tasks", b"[2]", 200);
     store.commit(only(vec![Write::Shelve(new.clone())], Lane::Lazy)).await.unwrap();
