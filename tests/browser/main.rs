@@ -8,4 +8,5 @@ mod forms;
 mod live;
 mod looks;
 mod proxy;
+mod streams;
 mod webdriver;

@@ -199,6 +199,8 @@ async fn stream(
         };
         socket.write_all(text.as_bytes()).await?;
         tokio::select! {
+            // What is said after a cut is not told before it.
+            biased;
             _ = cuts.changed() => return socket.shutdown().await,
             changed = news.changed() => if changed.is_err() { return Ok(()) },
             read = socket.read(&mut nothing) => if read? == 0 { return Ok(()) },
