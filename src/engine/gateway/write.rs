@@ -13,7 +13,7 @@ use crate::engine::core::{Conn, Core};
 use crate::engine::fetch::Stopped;
 use crate::engine::fetch::exchange::Asking;
 use crate::engine::fetch::pass::{Heard, Passage, pass};
-use crate::rules::gateway::{CacheStatus, Forward, Location, Policy, Seen, as_passed};
+use crate::rules::gateway::{CacheStatus, Forward, Location, Policy, Seen, also_changed, as_passed};
 use crate::upstream::pass::{Passing, Relayed};
 use bytes::Bytes;
 use hyper::{HeaderMap, Method};
@@ -85,7 +85,10 @@ async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
             };
         }
     };
-    let forgotten = may_have_changed(&heard).then(|| changed(core, conn, &write.address.location));
+    let forgotten = may_have_changed(&heard).then(|| {
+        let named = named(conn, &write, &heard);
+        [&write.address.location].into_iter().chain(&named).map(|written| changed(core, conn, written)).sum()
+    });
     let halt = Arc::new(Halt::heard(core, conn, &asking.endpoint, &heard));
     let status = heard.status;
     let given = match heard.answer {
@@ -123,7 +126,20 @@ async fn once(core: &Core, conn: &Conn, write: &Write, asking: &Asking, policy: 
     // Once before it is sent, so that no crash serves what it changes, and once for what was read meanwhile.
     let forgets = || filed::forgetting(core, conn, &write.address.location);
     let passage = Passage { with: forgets(), ..passage };
-    pass(core, conn, passage, |heard| if may_have_changed(heard) { forgets() } else { Vec::new() }).await
+    let keep = |heard: &Heard| match may_have_changed(heard) {
+        true => {
+            let named = named(conn, write, heard);
+            forgets().into_iter().chain(named.iter().flat_map(|named| filed::forgetting(core, conn, named))).collect()
+        }
+        false => Vec::new(),
+    };
+    pass(core, conn, passage, keep).await
+}
+
+/// What else its answer says that it changed.
+fn named(conn: &Conn, write: &Write, heard: &Heard) -> Vec<Location> {
+    let answered = heard.answer.as_ref().map_or(&[][..], |answer| &answer.headers);
+    also_changed(&conn.spec.base_url, &write.address.location, answered)
 }
 
 fn judged(write: &Write, policy: &Policy<'_>, relayed: &Relayed, verdict: Verdict) -> Verdict {

@@ -82,9 +82,15 @@ fn made_at(headers: &[(String, String)]) -> Option<Wall> {
     headers.iter().find(|(name, _)| name == "date").and_then(|(_, value)| date(value))
 }
 
-/// A date of HTTP (RFC 9110 section 5.6.7).
+/// A date of HTTP (RFC 9110 section 5.6.7), whatever its case (RFC 9111 section 4.2).
 pub(super) fn date(text: &str) -> Option<Wall> {
-    let moment = httpdate::parse_http_date(text.trim()).ok()?;
+    let mut inside = false;
+    let in_its_case = |c: char| match std::mem::replace(&mut inside, c.is_ascii_alphabetic()) {
+        true => c.to_ascii_lowercase(),
+        false => c.to_ascii_uppercase(),
+    };
+    let text: String = text.trim().chars().map(in_its_case).collect();
+    let moment = httpdate::parse_http_date(&text.replace("Gmt", "GMT")).ok()?;
     let since = moment.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some(Wall(i64::try_from(since.as_millis()).ok()?))
 }

@@ -6,6 +6,7 @@
 //! answered [`may_keep`] and [`shelve`], or [`confirmed`] -> [`standing`], [`CacheStatus`], [`is_unmodified`].
 
 mod answer;
+mod changed;
 mod decide;
 mod directives;
 mod eviction;
@@ -15,6 +16,7 @@ mod keeping;
 mod key;
 mod location;
 mod narrow;
+mod part;
 mod passed;
 mod pattern;
 mod ready;
@@ -23,6 +25,7 @@ mod tests;
 mod validation;
 
 pub use answer::{CacheStatus, age, cache_status, larder_stale, rate_limit, standing, standing_304};
+pub use changed::also_changed;
 pub use decide::{Decision, Fallback, Forward, decide};
 pub use directives::Wishes;
 pub use eviction::{Worth, surplus};
@@ -32,6 +35,7 @@ pub use keeping::{Answered, Asked, NotKept, Times, largest, may_keep, shelve};
 pub use key::{EntryId, digest, fits, key, select, variant};
 pub use location::{Location, Unsafe};
 pub use narrow::Narrower;
+pub use part::{Part, part};
 pub use passed::{Seen, as_passed};
 pub use pattern::Pattern;
 pub use ready::{Happened, waits};

@@ -3,7 +3,7 @@
 
 use super::gate::Policy;
 use crate::domain::gateway::{Freshness, joined};
-use crate::domain::outcome::{Outcome, Verdict};
+use crate::domain::outcome::{Outcome, Reach, Verdict};
 
 /// An answer, as far as it is looked at here.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,13 @@ pub fn as_passed(verdict: Verdict, seen: &Seen<'_>, policy: &Policy<'_>) -> Verd
     match verdict.outcome {
         Outcome::Limited | Outcome::Unpaid => verdict,
         _ if policy.is_not_ready(seen.status) => says(Outcome::NotReady, ", expected where it is not ready"),
+        // Without a recipe's word it is gone, or forbidden, at the address that this client asked for, and it may ask anything.
+        Outcome::Gone if seen.status == 410 && verdict.rule.starts_with("status") => {
+            says(Outcome::Unexpected, ", handed to the client")
+        }
+        Outcome::CredentialRejected if seen.status == 403 && verdict.rule.starts_with("status") => {
+            Verdict { reach: verdict.reach.or(Some(Reach::Endpoint)), ..verdict }
+        }
         // A recipe's word is about just such answers.
         Outcome::Unexpected if !verdict.rule.starts_with("status") => verdict,
         Outcome::Unexpected if matches!(seen.status, 301..=303 | 307 | 308) => {

@@ -53,7 +53,8 @@ pub fn by_head(head: &Head, headers: &[(String, String)], times: Times) -> ByHea
 
 /// New headers replace those of their names, but for what describes the body that is kept.
 fn refreshed(head: &Head, headers: &[(String, String)], times: Times) -> Head {
-    const OF_THE_BODY: [&str; 4] = ["content-encoding", "content-type", "content-range", "content-length"];
+    const OF_THE_BODY: [&str; 5] =
+        ["content-encoding", "content-type", "content-range", "content-length", "content-md5"];
     let new = kept_headers(headers);
     let new: Vec<_> = new.into_iter().filter(|(name, _)| !OF_THE_BODY.contains(&name.as_str())).collect();
     let stays = |(name, _): &&(String, String)| {

@@ -8,7 +8,8 @@ use crate::engine::gateway::given::{Given, Halt, HaltKind, PassedOn, Rest};
 use crate::engine::gateway::place::{Entry, OfNow};
 use crate::engine::view::When;
 use crate::rules::gateway::{
-    CacheStatus, Life, cache_status, etag, is_unmodified, larder_stale, last_modified, standing, standing_304,
+    CacheStatus, Life, Part, cache_status, etag, is_unmodified, larder_stale, last_modified, part, standing,
+    standing_304,
 };
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
@@ -33,13 +34,14 @@ const PROTECTING: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// What of a request its answer still needs once it is under way: its conditions, and under which address the client sees this site.
+/// What of a request its answer still needs once it is under way: its conditions, the part that it wants, and under which address the client sees this site.
 pub(super) fn conditions(headers: &HeaderMap) -> HeaderMap {
-    let kept = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE, header::HOST, X_FORWARDED_PROTO];
+    let conditions = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE, header::IF_RANGE, header::RANGE];
+    let kept = conditions.into_iter().chain([header::HOST, X_FORWARDED_PROTO]);
     let of = |name: HeaderName| {
         headers.get_all(&name).iter().map(move |value| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
-    kept.into_iter().flat_map(of).collect()
+    kept.flat_map(of).collect()
 }
 
 /// A problem+json, whatever the client accepts: it is a program.
@@ -102,11 +104,23 @@ fn shelved(
     if reading == Reading::Head && !unmodified && head.key.reading == Reading::Get {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(head.body_bytes));
     }
+    let status = status.unwrap_or(StatusCode::OK);
+    let (status, body) = match part_of(entry, reading, status, asked) {
+        Part::Whole => (status, body),
+        Part::Of { from, to } => {
+            put(&mut headers, header::CONTENT_RANGE, format!("bytes {from}-{}/{}", to - 1, entry.body.len()));
+            (StatusCode::PARTIAL_CONTENT, Body::from(entry.body.slice(from..to)))
+        }
+        Part::Nothing => {
+            put(&mut headers, header::CONTENT_RANGE, format!("bytes */{}", entry.body.len()));
+            (StatusCode::RANGE_NOT_SATISFIABLE, Body::empty())
+        }
+    };
     let reason = stale.or_else(|| (how.hit && !life.is_fresh()).then(|| TAKEN_STALE.to_owned()));
     if let Some(reason) = reason {
         put(&mut headers, LARDER_STALE, larder_stale(&reason));
     }
-    respond(status.unwrap_or(StatusCode::OK), headers, body)
+    respond(status, headers, body)
 }
 
 /// With its age and where it came from. Of a plain hit they are made once a second, however many ask.
@@ -129,6 +143,15 @@ fn dated(entry: &Entry, life: &Life, how: &CacheStatus, unmodified: bool) -> Hea
         *entry.of_now.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
     }
     headers
+}
+
+/// What of a whole answer the client wants.
+fn part_of(entry: &Entry, reading: Reading, status: StatusCode, asked: &HeaderMap) -> Part {
+    if reading != Reading::Get || status != StatusCode::OK || !asked.contains_key(header::RANGE) {
+        return Part::Whole;
+    }
+    let text = crate::engine::gateway::ask::as_text(asked);
+    part(&text, entry.body.len(), &etag(entry.head()), &last_modified(entry.head()))
 }
 
 const TAKEN_STALE: &str = "the client takes what is over (max-stale, only-if-cached)";

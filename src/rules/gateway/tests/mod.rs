@@ -26,6 +26,7 @@ mod deciding;
 mod gate;
 mod keeping;
 mod other;
+mod suite;
 mod told;
 mod validating;
 mod vary;
