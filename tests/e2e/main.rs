@@ -14,6 +14,7 @@ mod file;
 mod findings;
 mod gateway;
 mod gateway_streams;
+mod gateway_trouble;
 mod health;
 mod history;
 mod honesty;

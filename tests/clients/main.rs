@@ -1,0 +1,10 @@
+//! Programs that know nothing of Larder, through its gateway: as they were installed, told nothing but where to ask. They come from the
+//! registries of their languages, at the versions written here; where a registry cannot be reached, that is said aloud and nothing is tried.
+
+#[path = "../e2e/support/mod.rs"]
+mod support;
+
+mod command_line;
+mod http_cache;
+mod installed;
+mod python;
