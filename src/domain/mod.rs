@@ -2,6 +2,7 @@
 
 pub mod charge;
 pub mod connection;
+pub mod credential;
 pub mod cursor;
 pub mod event;
 pub mod finding;

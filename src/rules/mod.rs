@@ -26,6 +26,7 @@ pub mod ratelimit;
 pub mod reconcile;
 pub mod schedule;
 pub mod stream;
+pub mod succession;
 pub mod template;
 pub mod text;
 pub mod throttle;

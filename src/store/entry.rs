@@ -9,6 +9,7 @@ use super::{StoreError, TokenRecord, sentences, sums};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{ConnectionState, Hold};
+use crate::domain::credential::CredentialState;
 use crate::domain::event::Event;
 use crate::domain::finding::Finding;
 use crate::domain::gateway::Head;
@@ -43,6 +44,7 @@ pub(super) enum Entry {
     DeadLetter(DeadLetter),
     Shelved(Head),
     Polling(PollingState),
+    Credential(CredentialState),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -74,6 +76,7 @@ impl Entry {
             Table::Findings => Entry::Finding(records::finding_of(numbered(key)?, value)?),
             Table::Targets => Entry::PutTarget(records::put_target_of(value)?.1),
             Table::Secrets => records::sealed_of(value).map(|_| Entry::Plain)?,
+            Table::Accounts => Entry::Credential(records::credential_of(value)?),
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),
             Table::Spend => sums::line(key).and(records::sum_of(value)).map(|_| Entry::Sum)?,

@@ -10,7 +10,8 @@ use redb::{Database, ReadTransaction, ReadableDatabase, TableError, WriteTransac
 type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
 
 /// Step `n` leads from format `n` to `n + 1`. Only ever added to.
-const STEPS: &[Step] = &[create_tables, add_findings, add_learned, add_secrets, add_operations, add_shelf];
+const STEPS: &[Step] =
+    &[create_tables, add_findings, add_learned, add_secrets, add_operations, add_shelf, add_accounts];
 
 /// The format that this binary writes, and the newest that it reads.
 pub(super) const FORMAT: u64 = STEPS.len() as u64;
@@ -140,6 +141,11 @@ fn add_operations(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> 
 /// 5 to 6: the table of the gateway's answers.
 fn add_shelf(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Shelf.definition()).map(drop).map_err(redb::Error::from)
+}
+
+/// 6 to 7: the table of what connections' credentials count for.
+fn add_accounts(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
+    txn.open_table(Table::Accounts.definition()).map(drop).map_err(redb::Error::from)
 }
 
 #[cfg(test)]

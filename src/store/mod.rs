@@ -60,6 +60,7 @@ use self::work::{Prepared, Work};
 use crate::clock::ClockMark;
 use crate::domain::charge::{Charge, Resolution};
 use crate::domain::connection::{ConnectionState, Hold, HoldChange};
+use crate::domain::credential::CredentialState;
 use crate::domain::event::{Event, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::gateway::{Head, Shelved};
@@ -152,6 +153,7 @@ pub enum Write {
     Job(Job),
     Mark(ClockMark),
     Polling(PollingState),
+    Credential(ConnectionKey, CredentialState),
     Token(TokenRecord),
     Scan(TargetKey, ScanState),
     /// The targets that a scan feeds: those that its generations named.

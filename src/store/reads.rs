@@ -1,8 +1,11 @@
 //! What readers ask of the store: one snapshot each, lazy writes included. Hands on to `read`; knows neither writer nor disk.
 
-use super::{Store, StoreError, TokenRecord};
+use super::read::{ALL, Order};
+use super::tables::{self, Table};
+use super::{Store, StoreError, TokenRecord, records};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
+use crate::domain::credential::CredentialState;
 use crate::domain::cursor::{Cursor, HistoryAsk};
 use crate::domain::event::Event;
 use crate::domain::ids::*;
@@ -13,7 +16,7 @@ use crate::domain::spend::{Hour, Spend, SpendLine};
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::Stamp;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 impl Store {
     pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
@@ -23,6 +26,23 @@ impl Store {
     /// What operators set of the whole process's polling.
     pub fn polling(&self) -> Result<Option<PollingState>, StoreError> {
         self.core().read(|s| s.polling())
+    }
+
+    /// What is remembered of a connection's credential.
+    pub fn credential(&self, key: &ConnectionKey) -> Result<Option<CredentialState>, StoreError> {
+        self.core().read(|s| s.get(Table::Accounts, &tables::connection_prefix(key), records::credential_of))
+    }
+
+    /// The same of every connection that there ever was.
+    pub fn credentials(&self) -> Result<Vec<CredentialState>, StoreError> {
+        self.core().read(|s| {
+            let mut states = Vec::new();
+            s.visit(Table::Accounts, ALL, Order::Forth, |_, value| {
+                states.push(records::credential_of(value)?);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok(states)
+        })
     }
 
     pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {

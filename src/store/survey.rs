@@ -100,6 +100,7 @@ impl Newest {
             }
             Entry::DeadLetter(letter) => self.see(letter.given_up_at),
             Entry::Shelved(head) => self.see(head.as_of),
+            Entry::Credential(c) => self.see_all([Some(c.since), c.set.as_ref().map(|s| s.at)]),
             Entry::Sum | Entry::Plain => (),
         }
     }
@@ -190,7 +191,7 @@ impl Contents {
             Entry::Sum => self.sums += 1,
             Entry::Life(_) | Entry::PutTarget(_) => (),
             Entry::Mark(_) | Entry::Polling(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
-            Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Shelved(_) | Entry::Plain => (),
+            Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Shelved(_) | Entry::Credential(_) | Entry::Plain => (),
         }
     }
 

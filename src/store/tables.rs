@@ -33,6 +33,7 @@
 //! |               | ... `w`, tag of the table, key there                  | as in that table | what it will write            |                                     |
 //! | `switched`    | organization, connection, scan, generation            | nothing          | published, and not yet moved to its place | `Write::Generation`     |
 //! | `secrets`     | identity of the credential (16 bytes)                 | sealed secret    | credentials that learn theirs | `swap_sealed`                       |
+//! | `accounts`    | organization, connection                              | credential state | connections                   | `Write::Credential`                 |
 //! | `spend`       | hour, organization, connection, caller, outcome, endpoint, target | sum of requests | at most 500,000, of 400 days | the writer, now and then |
 //! | `webhooks`    | organization, connection, webhook                     | webhook state    | webhooks                      | `Write::Webhook`                    |
 //! | `dead_letters` | organization, connection, webhook, event number      | dead letter      | the newest 1,000 of a webhook | `Write::DeadLetter`                 |
@@ -41,12 +42,11 @@
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
-//! guess can be tried with it, a long random key not be found. `secrets` are sealed with a key that is not in the file but beside it; the
-//! fingerprints of the configured credential that they come from, and of the one that was rejected last, lie with them.
-//! What stands below `w` of a generation in `switched` is in force as if it stood in its own table: see `generation`.
-//! A charge or a job of one connection is found by its record, not by an index: a table less to write per admission.
+//! guess can be tried with it, a long random key not be found. `secrets` and what is set in `accounts` are sealed with a key beside the file; with
+//! `secrets` lie the fingerprints of the credential that they come from, and of the one that was rejected last. What stands below `w` of a generation
+//! in `switched` is in force as if it stood in its own table: see `generation`.
 //! An answer of the gateway is two rows, so that one that is confirmed rewrites no body, and all heads are read without any.
-//! A sum of `spend` begins with its hour, so that what is written lies together and what is old is in front.
+//! A charge or a job of one connection is found by its record, not by an index. A sum of `spend` begins with its hour: what is old is in front.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
 
 use crate::domain::connection::HoldScope;
@@ -101,6 +101,7 @@ tables! {
     Webhooks = "webhooks",
     DeadLetters = "dead_letters",
     Shelf = "shelf",
+    Accounts = "accounts",
 }
 
 impl Table {

@@ -88,6 +88,7 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::Members(key, names) => (Table::Scans, tables::scan_members(key), records::names(names)),
         Write::Generation(generation, row) => return scans::push(generation, row, rows),
         Write::Polling(state) => (Table::Meta, tables::meta::POLLING.to_vec(), records::polling(state)),
+        Write::Credential(key, state) => (Table::Accounts, tables::connection_prefix(key), records::credential(state)),
         Write::Token(token) => (Table::Tokens, tables::number(token.id).to_vec(), records::token(token)),
         Write::Webhook(key, state) => (Table::Webhooks, tables::webhook(key), records::webhook(key, state)),
         Write::DeadLetter(key, letter) => {

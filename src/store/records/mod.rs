@@ -3,6 +3,7 @@
 
 mod charge;
 mod codes;
+mod credential;
 mod finding;
 mod gateway;
 mod learned;
@@ -28,6 +29,7 @@ mod tests;
 
 pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
 pub(super) use codes::{caller, caller_of, outcome, outcome_of};
+pub(super) use credential::{credential, credential_of};
 pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use gateway::{shelf_body, shelf_body_of, shelf_head, shelf_head_of};
 pub(super) use learned::{learned, learned_of};
