@@ -1,34 +1,32 @@
-// Keeps an open page true: listens for events, fetches the page again and swaps what changed, lets ages grow. Without it
-// every page is complete. Asks only this appliance, never the provider.
+// Keeps an open page true: listens for events, fetches the page again, swaps what changed, lets ages grow. Asks only this appliance.
 "use strict";
 (() => {
-  const GAP = 1000;      // At most one fetch in this many ms (coalesced).
-  const IDLE = 30000;    // Budgets refill without an event: look again after this.
-  const PATIENCE = 5000; // How long a broken link may take before it is said.
-  const AGAIN = 3000;    // First wait before the link is tried again; it doubles until an event came through, up to IDLE.
+  const GAP = 1000; // ms: at most one fetch in it.
+  const IDLE = 30000; // Budgets refill without an event.
+  const PATIENCE = 5000; // A link broken for longer is said.
+  const AGAIN = 3000; // First wait for a link; doubles until an event came, up to IDLE.
   const body = document.body;
-  const lost = document.getElementById("lost");
-  const said = document.getElementById("said");
+  const byId = (id) => document.getElementById(id);
+  const lost = byId("lost");
+  const said = byId("said");
   let source = null, timer = 0, idle = 0, doubt = 0, last = -GAP, busy = false, again = false;
-  let madeAt = clock(), lastId = "", tries = 0, retry = 0;
+  let madeAt = clock(), lastId = "", tries = 0, retry = 0, over = false;
 
   function clock() {
     const time = document.querySelector("#made time");
     return time ? time.textContent : "";
   }
 
-  // --- Ages. A snapshot counts from the moment it arrived, by the greater of two clocks: the one stops while the device
-  // sleeps, the other can be set back, and neither may make an answer younger.
+  // --- Ages, by the greater of two clocks: one stops while the device sleeps, the other can be set back.
   const born = new WeakMap();
-  const start = [performance.now(), Date.now()];
   const stamp = () => [performance.now(), Date.now()];
+  const start = stamp();
   function elapsed(element) {
     const [steady, wall] = born.get(element) || start;
     return Math.max(0, Math.floor(Math.max(performance.now() - steady, Date.now() - wall) / 1000));
   }
   function span(s) {
     const d = Math.floor(s / 86400), h = Math.floor(s % 86400 / 3600), m = Math.floor(s % 3600 / 60);
-    // No line ends between a number and its unit.
     if (d) return d + "\u00a0d" + (h ? " " + h + "\u00a0h" : "");
     if (h) return h + "\u00a0h" + (m ? " " + m + "\u00a0min" : "");
     return s < 120 ? s + "\u00a0s" : m + "\u00a0min";
@@ -53,7 +51,7 @@
     }
   }
 
-  // --- Swapping. Unchanged parts stay as they are; a part that somebody is writing in stays too.
+  // --- Swapping. What is unchanged or written in stays.
   function essence(section) {
     const copy = section.cloneNode(true);
     for (const rel of copy.querySelectorAll(".rel")) {
@@ -64,7 +62,7 @@
     for (const details of copy.querySelectorAll("details")) details.removeAttribute("open");
     return copy.outerHTML;
   }
-  // A password manager fills closed forms too: those are in nobody's use.
+  // A password manager fills closed forms too.
   function inUse(section) {
     const forms = [...section.querySelectorAll("details[open] form")];
     return forms.some((form) => form.contains(document.activeElement) ||
@@ -73,7 +71,7 @@
   function swap(fresh) {
     const words = [];
     for (const next of fresh.querySelectorAll("[data-live]")) {
-      const old = document.getElementById(next.id);
+      const old = byId(next.id);
       if (!old || inUse(old) || (next.id !== "made" && essence(old) === essence(next))) continue;
       if (old.dataset.state !== next.dataset.state) words.push(next.dataset.state);
       const open = [...old.querySelectorAll("details[open][id]")].map((d) => d.id);
@@ -90,12 +88,30 @@
     document.title = fresh.title || document.title;
     madeAt = clock();
   }
+  // --- Builds. A page of another one is loaded anew, once for each.
+  function outdated(serves) {
+    if (!serves || serves === body.dataset.build) return;
+    over = true;
+    rest();
+    try {
+      if (!sessionStorage[serves] && !inUse(document)) {
+        sessionStorage[serves] = 1;
+        return location.reload();
+      }
+    } catch { }
+    lost.textContent = "Larder was updated. Load this page again.";
+    lost.hidden = false;
+  }
   async function renew() {
+    if (over) return;
     if (busy) { again = true; return; }
     busy = true;
     last = performance.now();
     try {
-      const answer = await fetch(location.href, { headers: { accept: "text/html" }, cache: "no-store" });
+      const headers = { accept: "text/html", "larder-build": body.dataset.build };
+      const answer = await fetch(location.href, { headers, cache: "no-store" });
+      outdated(answer.headers.get("larder-build"));
+      if (over) return;
       if (!answer.ok) throw new Error(answer.status);
       swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
       if (source && source.readyState === EventSource.OPEN) trust();
@@ -104,19 +120,19 @@
     } finally {
       busy = false;
       clearTimeout(idle);
-      idle = setTimeout(soon, IDLE);
+      if (!over) idle = setTimeout(soon, IDLE);
       if (again) { again = false; soon(); }
     }
   }
   function soon() {
-    if (timer || document.hidden) return;
+    if (timer || over || document.hidden) return;
     timer = setTimeout(() => { timer = 0; renew(); }, Math.max(0, GAP - (performance.now() - last)));
   }
 
-  // --- The link. Its loss is said apart from the age of the data: the one is ours, the other the provider's.
+  // --- The link.
   function suspect() {
     if (!doubt) doubt = setTimeout(() => {
-      document.getElementById("lost-at").textContent = madeAt;
+      byId("lost-at").textContent = madeAt;
       lost.hidden = false;
     }, PATIENCE);
   }
@@ -126,12 +142,14 @@
     lost.hidden = true;
   }
   function listen() {
-    if (source || !body.dataset.events || document.hidden) return;
+    if (source || over || !body.dataset.events || document.hidden) return;
     source = new EventSource(lastId ? body.dataset.events.replace(/after=\d+/, "after=" + lastId) : body.dataset.events);
     source.onopen = () => { trust(); if (tries) soon(); };
     source.onerror = () => {
       suspect();
-      // Not left to the browser, which comes back at the same pace for ever, also to a link that ends as soon as it stands.
+      // A stream does not say why.
+      if (!tries) soon();
+      // The browser would come back at one pace for ever.
       hush();
       clearTimeout(retry);
       retry = setTimeout(listen, Math.min(IDLE, AGAIN * 2 ** tries++));
@@ -146,6 +164,11 @@
     if (source) source.close();
     source = null;
   }
+  function rest() {
+    hush();
+    [idle, timer, doubt, retry].forEach(clearTimeout);
+    timer = doubt = 0;
+  }
   function wake() {
     if (document.hidden) return;
     clearTimeout(retry);
@@ -154,9 +177,7 @@
   }
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) { tick(); wake(); return; }
-    hush();
-    clearTimeout(idle); clearTimeout(timer); clearTimeout(doubt); clearTimeout(retry);
-    timer = doubt = 0;
+    rest();
   });
   addEventListener("pageshow", (event) => { if (event.persisted) wake(); });
   addEventListener("pagehide", hush);

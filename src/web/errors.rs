@@ -29,6 +29,8 @@ pub enum Kind {
     Paused,
     Configured,
     KeyReused,
+    /// A page of another build asks (P6).
+    StaleClient,
     Invalid,
     TooFast,
     /// The provider's quota, a hold or the minimum age says not yet.
@@ -58,6 +60,7 @@ impl Kind {
             Kind::UnknownHost => (421, "unknown-host", "Not a name of this appliance"),
             Kind::Paused => (409, "paused", "The connection is paused"),
             Kind::Configured => (409, "configured", "It stands in the configuration"),
+            Kind::StaleClient => (409, "stale_client", "The page is from another build"),
             Kind::KeyReused => (422, "key-reused", "The Idempotency-Key was used for something else"),
             Kind::Invalid => (422, "invalid", "It cannot be done as asked"),
             Kind::TooFast => (429, "too-fast", "Too many requests to this appliance"),

@@ -1,6 +1,7 @@
 //! Response headers: what protects a page, and what says how old an answer from the shelf is (law 5). Plain functions of views;
 //! must not know who asks.
 
+use super::build;
 use crate::domain::time::Wall;
 use crate::engine::view::TargetView;
 use axum::extract::Request;
@@ -13,7 +14,7 @@ use std::time::{Duration, SystemTime};
 pub const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                        form-action 'self'; frame-ancestors 'self'; base-uri 'none'";
 
-/// Puts the protecting headers on every response.
+/// Puts the protecting headers on every response, and which build serves.
 ///
 /// `Referrer-Policy` is `same-origin` and not `no-referrer`: with the latter browsers send `Origin: null` with our own forms
 /// (Fetch, "append a request Origin header"), and the Origin check could not tell them from a stranger's.
@@ -26,6 +27,7 @@ pub async fn secure(request: Request, next: Next) -> Response {
         (header::REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (build::HEADER, build::BUILD),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

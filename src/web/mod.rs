@@ -5,6 +5,7 @@
 pub mod access;
 mod api;
 mod assets;
+mod build;
 mod errors;
 mod events;
 pub mod gateway;
@@ -179,6 +180,7 @@ pub fn router(state: WebState) -> Router {
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIMEOUT))
         .merge(unhurried)
         .layer(from_fn(access::hosts::one_host))
+        .layer(from_fn(build::meet))
         .layer(from_fn_with_state(state.clone(), errors::dress))
         .layer(CompressionLayer::new())
         .layer(from_fn(headers::secure))

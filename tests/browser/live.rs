@@ -123,6 +123,42 @@ async fn a_page_outlives_a_restart_of_the_appliance() {
     browser.shows("Meadow").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn p6_a_page_of_another_build_is_loaded_anew_once_and_lives_again() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    let tap = Tap::before(app.address).await;
+    tap.outdates_pages(1);
+    browser.goes_to(&tap.url("/c/yard/t/controller")).await;
+    browser.shows("Lawn").await;
+    let navigation = "return performance.getEntriesByType('navigation')[0].type";
+    eventually("it was loaded anew", SOON, || async { (browser.runs(navigation).await == "reload").then_some(()) })
+        .await;
+    browser.shows("Lawn").await;
+    browser.runs("window.stillTheSame = true").await;
+    provider.renames(1, "Meadow");
+    refreshes(&app).await;
+    browser.shows("Meadow").await;
+    assert_eq!(browser.runs("return window.stillTheSame").await, true, "once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p6_a_page_that_stays_old_says_so_and_asks_for_nothing_more() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    let tap = Tap::before(app.address).await;
+    // As behind a cache that keeps pages longer than it may.
+    tap.outdates_pages(1000);
+    browser.goes_to(&tap.url("/c/yard/t/controller")).await;
+    browser.shows("Larder was updated. Load this page again.").await;
+    assert_eq!(1000 - tap.outdated_left(), 2, "loaded, and loaded anew once");
+    let sent = tap.sent();
+    stays("an old page asks for nothing", sent, secs(8), || tap.sent()).await;
+    browser.shows("Lawn").await;
+}
+
 /// No violation of the page's own policy, no error of its script.
 pub async fn assert_quiet(browser: &Browser) {
     let console = browser.console().await;

@@ -15,6 +15,8 @@ struct Counts {
     /// Streams of events end right after they began.
     cuts: AtomicBool,
     streams: AtomicUsize,
+    /// Pages that shall seem to be of another build.
+    outdated: AtomicUsize,
 }
 
 pub struct Tap {
@@ -57,6 +59,16 @@ impl Tap {
         self.counts.cuts.store(true, Ordering::SeqCst);
     }
 
+    /// The next so many pages seem to have been made by another build.
+    pub fn outdates_pages(&self, pages: usize) {
+        self.counts.outdated.store(pages, Ordering::SeqCst);
+    }
+
+    /// Pages of those that were not asked for yet.
+    pub fn outdated_left(&self) -> usize {
+        self.counts.outdated.load(Ordering::SeqCst)
+    }
+
     /// Streams of events that began.
     pub fn streams(&self) -> usize {
         self.counts.streams.load(Ordering::SeqCst)
@@ -76,6 +88,8 @@ async fn pass(browser: TcpStream, appliance: SocketAddr, counts: &Counts) {
         let mut chunk = [0u8; 8192];
         while let Ok(n @ 1..) = from_browser.read(&mut chunk).await {
             counts.sent.fetch_add(1, Ordering::SeqCst);
+            // What is to be changed must come as it is.
+            replace(&mut chunk[..n], b"Accept-Encoding", b"X-Accept-Coding");
             if to_server.write_all(&chunk[..n]).await.is_err() {
                 break;
             }
@@ -84,6 +98,7 @@ async fn pass(browser: TcpStream, appliance: SocketAddr, counts: &Counts) {
     let down = async {
         let mut chunk = [0u8; 8192];
         while let Ok(n @ 1..) = from_server.read(&mut chunk).await {
+            outdate(&mut chunk[..n], counts);
             let stream = chunk[..n].windows(17).any(|w| w == b"text/event-stream");
             if to_browser.write_all(&chunk[..n]).await.is_err() {
                 break;
@@ -99,4 +114,21 @@ async fn pass(browser: TcpStream, appliance: SocketAddr, counts: &Counts) {
         () = up => {}
         () = down => {}
     }
+}
+
+/// Puts another build's id where the page has its own, if it is one of those that shall seem old.
+fn outdate(chunk: &mut [u8], counts: &Counts) {
+    let mark = b"data-build=\"";
+    let Some(at) = chunk.windows(mark.len()).position(|w| w == mark) else { return };
+    let Some(left) = counts.outdated.load(Ordering::SeqCst).checked_sub(1) else { return };
+    counts.outdated.store(left, Ordering::SeqCst);
+    let id = chunk[at + mark.len()..].iter().take_while(|b| **b != b'"').count();
+    let own = chunk[at + mark.len()..at + mark.len() + id].to_vec();
+    replace(chunk, &own, &vec![b'0'; id]);
+}
+
+/// By something of the same length, everywhere.
+fn replace(chunk: &mut [u8], what: &[u8], by: &[u8]) {
+    let all: Vec<usize> = chunk.windows(what.len()).enumerate().filter(|(_, w)| *w == what).map(|(at, _)| at).collect();
+    all.into_iter().for_each(|at| chunk[at..at + what.len()].copy_from_slice(by));
 }

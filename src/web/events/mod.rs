@@ -95,7 +95,7 @@ pub async fn stream(
     Query(asked): Query<Asked>,
     request: HeaderMap,
 ) -> Result<Response, Problem> {
-    refuse_unknown(&uri, &["connection", "after"])?;
+    refuse_unknown(&uri, &["connection", "after", "build"])?;
     let organization = scope(&viewer, asked.organization.as_deref())?;
     let resume = resume_from(&request, asked.after.as_deref())?;
     let Ok(place) = web.shared.streams.clone().try_acquire_owned() else {

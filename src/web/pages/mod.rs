@@ -21,7 +21,7 @@ use super::WebState;
 use super::access::Viewer;
 use super::api::scope;
 use super::errors::{Kind, Problem};
-use super::{assets, headers};
+use super::{assets, build, headers};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use askama::Template;
 use axum::extract::FromRequestParts;
@@ -45,6 +45,8 @@ pub struct Frame {
     pub last_event: u64,
     /// Empty for the default organization, else `?organization=...`, for links.
     pub suffix: String,
+    /// Which build made the page.
+    pub build: &'static str,
     /// What the event stream is asked for.
     pub events: String,
     pub organization: Option<String>,
@@ -111,7 +113,7 @@ impl Visit {
     fn frame(&self, web: &WebState, face: &Face, connection: Option<&str>) -> Frame {
         let mut frame = Frame::plain(web, face, &self.path);
         frame.suffix = self.suffix();
-        let mut events = format!("{}api/v1/events?after={}", frame.root, frame.last_event);
+        let mut events = format!("{}api/v1/events?after={}&build={}", frame.root, frame.last_event, frame.build);
         if self.organization != Organization::default() {
             events.push_str(&format!("&organization={}", segment(self.organization.as_str())));
             frame.organization = Some(self.organization.0.clone());
@@ -155,6 +157,7 @@ impl Frame {
             zone: face.zone_name(),
             last_event: web.shelf().last_event_id().0,
             suffix: String::new(),
+            build: build::BUILD,
             events: String::new(),
             organization: None,
         }
