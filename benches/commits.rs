@@ -172,6 +172,7 @@ fn connection_spec() -> ConnectionSpec {
         base_url: "http://127.0.0.1:9".into(),
         secret: SecretSource::None,
         carrier: Carrier::None,
+        new_secret: Default::default(),
         oauth: None,
         conditional: Conditional::default(),
         limits: vec![wide_limit()],

@@ -2,7 +2,9 @@
 //! HTTP, workers, store. Decides nothing else: every failure is a sentence and an exit code.
 
 mod demonstration;
+mod keys;
 mod logging;
+mod reload;
 mod signals;
 mod sockets;
 mod systemd;
@@ -24,6 +26,8 @@ use crate::upstream::http::HttpDoor;
 use crate::upstream::messenger::Messenger;
 use crate::upstream::redact::Redactor;
 use logging::Logs;
+use reload::Configured;
+use signals::{Signals, Wish};
 use sockets::{Serving, Sockets};
 use std::path::Path;
 use std::process::ExitCode;
@@ -61,10 +65,23 @@ async fn dispatch(cli: Cli) -> Outcome {
 
 async fn serve(config: &Path) -> Outcome {
     let logs = Logs::start("info")?;
-    let signal = signals::listen()?;
+    let mut signals = Signals::listen()?;
     let live = Live::boot(config, &logs).await?;
     live.announce(config);
-    talk(&format!("{}: stopping.", signal.await));
+    let by = 'serving: loop {
+        let mut wish = signals.next().await;
+        loop {
+            match wish {
+                Wish::Stop(name) => break 'serving name,
+                // Asked again meanwhile, it begins again: what was written since is read.
+                Wish::Reload => tokio::select! {
+                    () = live.reload(config) => break,
+                    next = signals.next() => wish = next,
+                },
+            }
+        }
+    };
+    talk(&format!("{by}: stopping."));
     live.stop().await
 }
 
@@ -74,7 +91,9 @@ struct Live {
     running: Running,
     serving: Serving,
     server: ServerSpec,
-    connections: usize,
+    /// What runs. Only credentials become others while it does.
+    configured: Configured,
+    door: Arc<HttpDoor>,
 }
 
 impl Live {
@@ -109,22 +128,24 @@ impl Live {
         let read = move |key: &ConnectionKey, name: &TargetName, body: &str| puttable.read(key, name, body);
         let putting = Putting { read: Arc::new(read), patterns };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
-        let credentials = credentials(&opening.installation, &connections, &secrets);
         let mut notes = Vec::new();
+        let keyring = keys::open(&server.data, &opening, &connections, &secrets, &store, redactor.clone(), &mut notes)?;
+        let credentials = keys::credentials(&opening.installation, &connections, &keyring);
         let vault =
-            vault::open(&server.data, &connections, &secrets, &credentials, &store, redactor.clone(), &mut notes)?;
+            vault::open(&server.data, &connections, &keyring, &credentials, &store, redactor.clone(), &mut notes)?;
         let told = connections.iter().any(|spec| !spec.webhooks.is_empty());
         let messenger = told.then(|| Messenger::new(&connections, &secrets, redactor.clone(), clock.clone()));
         let messenger = messenger.transpose().map_err(Failure::usage)?;
-        let door = HttpDoor::with_vault(&connections, secrets.own, clock.clone(), redactor, vault);
+        let door = HttpDoor::new(&connections, keyring, clock.clone(), redactor, vault);
         let door = door.map_err(Failure::usage)?.telling(messenger);
         let sockets = Sockets::bind(&server)?;
-        let (number, shelf) = (connections.len(), server.shelf);
+        let configured = Configured { server: server.clone(), polling, connections: connections.clone() };
+        let (door, shelf) = (Arc::new(door), server.shelf);
         let parts = Parts {
             store,
             opening,
             clock,
-            door: Arc::new(door),
+            door: door.clone(),
             connections,
             polling,
             shelf,
@@ -146,10 +167,10 @@ impl Live {
             return Err(failure);
         }
         let health = appliance.clone();
-        systemd::ready(&format!("polling {}", count(number as u64, "connection")), move || {
+        systemd::ready(&format!("polling {}", count(configured.connections.len() as u64, "connection")), move || {
             health.health().poller_alive
         });
-        Ok(Live { appliance, running, serving, server, connections: number })
+        Ok(Live { appliance, running, serving, server, configured, door })
     }
 
     fn announce(&self, config: &Path) {
@@ -157,7 +178,11 @@ impl Live {
         let version = env!("CARGO_PKG_VERSION");
         talk(&format!("Larder {version} listens on {}", self.serving.url()));
         talk(&format!("  data file      {} (back it up with `larder backup`)", shown(&self.server.data)));
-        talk(&format!("  configuration  {}, {}", shown(config), count(self.connections as u64, "connection")));
+        talk(&format!(
+            "  configuration  {}, {}",
+            shown(config),
+            count(self.configured.connections.len() as u64, "connection")
+        ));
         talk(&format!("  command line   {}", shown(&self.server.socket)));
         // A file that was repaired, a clock that cannot be believed.
         self.appliance.health().notes.iter().for_each(|note| talk(&format!("  note           {note}")));

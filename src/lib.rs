@@ -13,11 +13,11 @@
 //! web/         pages, JSON API, events, metrics; the only room that knows axum and askama
 //! engine/      the shell: the one fetch path, poller, jobs, events, webhooks; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
-//! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; webhooks; the only room that knows reqwest and the secrets
+//! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; the keyring; webhooks; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
 //! rules/       pure decisions: budget, line, schedule, breaker, throttle, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
-//!              freshness, plan, delivery, trial, gateway, stream
+//!              freshness, plan, delivery, trial, gateway, stream, succession
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
 //! ```
@@ -90,6 +90,17 @@
 //! it: with five requests in five minutes and one kept, the poller can never take the fifth. If the budget says no, the reader has
 //! that at once as [`engine::view::Denied::NotYet`]; a refresh waits in line for no more than a moment, for a pace or for others under way. The poll clock is not touched: a refresh makes no loop
 //! faster.
+//!
+//! # Another credential
+//!
+//! Somebody puts a new key into its file and sends SIGHUP, or sets one on the connection's page ([`engine::rotation`]).
+//!
+//! 1. [`upstream::keyring`] looks whether it can travel, hides it from every text, and says its fingerprint. [`rules::succession`] says whose
+//!    budget that is: its own, or that of the account whose other key it is. The budget is installed from its charges.
+//! 2. One commit remembers that, and tells who did it. Then another [`engine::core::Conn`] stands in the connection's place; targets, state and
+//!    schedule are the same in both.
+//! 3. What was admitted before goes out with the old secret, which the door finds by the credential of its permit, and is resolved in the old
+//!    book. Who waited for the old budget begins anew with the new one.
 //!
 //! # A client of the gateway
 //!

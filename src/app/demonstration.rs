@@ -1,8 +1,9 @@
 //! `larder demo`: puts a simulated provider and a real appliance into one process, in a folder that survives a kill.
 //! Everything that is said stands in `demo::scene`; the appliance is booted as `serve` boots it, from a file.
 
+use super::Live;
 use super::logging::Logs;
-use super::{Live, signals};
+use super::signals::Signals;
 use crate::cli::text::{show, talk};
 use crate::cli::{self, DemoArgs, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
@@ -25,9 +26,9 @@ const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 
 pub async fn run(args: DemoArgs) -> Outcome {
     let logs = Logs::start("warn")?;
-    let signal = signals::listen()?;
+    let mut signals = Signals::listen()?;
     let stage = Stage::set(args.data)?;
-    let outcome = play(&stage, args.listen, &logs, signal).await;
+    let outcome = play(&stage, args.listen, &logs, signals.end()).await;
     stage.clear();
     outcome
 }

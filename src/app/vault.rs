@@ -1,10 +1,10 @@
 //! Opens the vault of tokens beside the data file, if any connection renews its own. Puts together; decides nothing.
 
-use super::Secrets;
 use crate::cli::Failure;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::spec::ConnectionSpec;
 use crate::store::Store;
+use crate::upstream::keyring::Keyring;
 use crate::upstream::redact::Redactor;
 use crate::upstream::tokens::{Found, Joining, SealKey, Vault};
 use std::collections::BTreeMap;
@@ -14,13 +14,15 @@ use std::path::Path;
 pub fn open(
     data: &Path,
     connections: &[ConnectionSpec],
-    secrets: &Secrets,
+    keyring: &Keyring,
     credentials: &BTreeMap<ConnectionKey, CredentialId>,
     store: &Store,
     redactor: Redactor,
     notes: &mut Vec<String>,
 ) -> Result<Option<Vault>, Failure> {
-    let renewing: Vec<_> = connections.iter().filter_map(|spec| Some((spec, spec.oauth.as_ref()?))).collect();
+    let mut renewing: Vec<_> = connections.iter().filter_map(|spec| Some((spec, spec.oauth.as_ref()?))).collect();
+    // Of connections that share tokens the one counts for which an operator set the first.
+    renewing.sort_by_key(|(spec, _)| !keyring.is_set(&spec.key));
     if renewing.is_empty() {
         return Ok(None);
     }
@@ -30,12 +32,14 @@ pub fn open(
     }
     let mut vault = Vault::new(key, redactor);
     for (spec, oauth) in renewing {
-        let (Some(credential), Some(refresh)) = (credentials.get(&spec.key), secrets.own.get(&spec.key)) else {
+        let (Some(credential), (Some(refresh), client_secret)) =
+            (credentials.get(&spec.key), keyring.in_force(&spec.key))
+        else {
             continue;
         };
         let stored = store.sealed(*credential).map_err(Failure::failed)?.map(|sealed| (sealed.version, sealed.bytes));
-        let client_secret = secrets.clients.get(&spec.key);
         let (connection, credential) = (spec.key.clone(), *credential);
+        let (refresh, client_secret) = (&refresh, client_secret.as_ref());
         notes.extend(vault.join(Joining { connection, credential, spec: oauth, refresh, client_secret, stored }));
     }
     Ok(Some(vault))

@@ -48,7 +48,8 @@ pub(super) const SHARED: [&str; 24] = [
 pub(super) const HISTORY: [&str; 1] = ["keep"];
 pub(super) const POLL: [&str; 4] = ["enabled", "interval", "inactivity_ttl", "completion_grace"];
 /// Where the secret lies, which only a connection says, and how it travels.
-pub(super) const CREDENTIAL: [&str; 7] = ["env", "file", "query", "header", "scheme", "basic", "oauth2"];
+pub(super) const CREDENTIAL: [&str; 8] =
+    ["env", "file", "query", "header", "scheme", "basic", "oauth2", "same_account"];
 pub(super) const FACT: [&str; 3] = ["text", "source", "date"];
 
 /// Where a draft comes from, and so which keys it may have.
@@ -106,6 +107,7 @@ pub(super) struct CredentialDraft {
     pub place: Place,
     pub source: Slot<SecretSource>,
     pub carrier: Slot<Carrier>,
+    pub same_account: Slot<bool>,
     pub oauth: Option<OAuthDraft>,
 }
 
@@ -177,6 +179,7 @@ impl Draft {
                 place: self.credential.place,
                 source: self.credential.source,
                 carrier: self.credential.carrier.or(recipe.credential.carrier),
+                same_account: self.credential.same_account.or(recipe.credential.same_account),
                 oauth: match (self.credential.oauth, recipe.credential.oauth) {
                     (Some(own), Some(recipe)) => Some(own.over(recipe)),
                     (own, recipe) => own.or(recipe),
@@ -271,7 +274,10 @@ fn read_credential(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut
     const BY_REFERENCE: &str = "must not hold the secret itself: put it into an environment variable or a file that only \
                                 Larder can read, and name that here: credential = { env = \"NAME\" } or { file = \"PATH\" }";
     let place = section.place_of("credential");
-    let nothing = |slot| CredentialDraft { place: place.clone(), source: slot, carrier: Slot::Absent, oauth: None };
+    let nothing = |source| {
+        let (carrier, same_account) = (Slot::Absent, Slot::Absent);
+        CredentialDraft { place: place.clone(), source, carrier, same_account, oauth: None }
+    };
     if section.word("credential").is_some() {
         p.add(&place, BY_REFERENCE);
         return nothing(Slot::Bad);
@@ -291,7 +297,9 @@ fn read_credential(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut
         }
     }
     let oauth = oauth::read(&table, origin, folder, p);
-    CredentialDraft { source: read_source(&table, folder, p), carrier: read_carrier(&table, p), oauth, place }
+    let same_account = table.flag("same_account", p);
+    let (source, carrier) = (read_source(&table, folder, p), read_carrier(&table, p));
+    CredentialDraft { source, carrier, same_account, oauth, place }
 }
 
 pub(super) fn read_source(table: &Section<'_>, folder: &Path, p: &mut Problems) -> Slot<SecretSource> {

@@ -6,6 +6,7 @@ use super::place::{Place, Placed, Problems, Slot, suggestion};
 use super::rules::CommandDraft;
 use super::waits::WaitsDraft;
 use super::{Expressions, gateway, limits, quotas};
+use crate::domain::credential::NewSecret;
 use crate::domain::ids::{Caller, ConnectionKey, TargetName};
 use crate::domain::send::SendSpec;
 use crate::domain::spec::{
@@ -37,7 +38,7 @@ pub(super) fn finish(
     p: &mut Problems,
 ) -> Option<ConnectionSpec> {
     let at = draft.place.clone();
-    let (secret, carrier) = finish_credential(&draft.credential, p);
+    let (secret, carrier, new_secret) = finish_credential(&draft.credential, p);
     let oauth = draft.credential.oauth.clone().and_then(|oauth| oauth.finish(p));
     let (network, reading) = (finish_network(&draft), finish_reading(&draft));
     let (_, limits) = finish_list(draft.limits, |limit| limit.name.clone(), p);
@@ -49,8 +50,7 @@ pub(super) fn finish(
     let (webhook_places, webhooks) = finish_list(draft.webhooks, |hook| hook.name.0.clone(), p);
     check_refreshes(&commands, &targets, p);
     let base_url = draft.base_url.required(&at, "base_url", ADDRESS, p).unwrap_or_default();
-    let waits = finish_waits(draft.waits, p);
-    let poll = finish_poll(draft.poll);
+    let (waits, poll) = (finish_waits(draft.waits, p), finish_poll(draft.poll));
     let gateway_place = draft.gateway.place().cloned().unwrap_or_else(|| at.below("gateway"));
     let Identity { key, recipe } = identity?;
     let spec = ConnectionSpec {
@@ -60,6 +60,7 @@ pub(super) fn finish(
         base_url,
         secret,
         carrier,
+        new_secret,
         oauth,
         conditional: draft.conditional.unwrap_or_default(),
         limits,
@@ -153,7 +154,12 @@ fn finish_list<T>(list: Vec<Placed<Option<T>>>, name: impl Fn(&T) -> String, p: 
         .unzip()
 }
 
-fn finish_credential(credential: &CredentialDraft, p: &mut Problems) -> (SecretSource, Carrier) {
+fn finish_credential(credential: &CredentialDraft, p: &mut Problems) -> (SecretSource, Carrier, NewSecret) {
+    let (secret, carrier) = finish_travel(credential, p);
+    (secret, carrier, finish_new_secret(credential, p))
+}
+
+fn finish_travel(credential: &CredentialDraft, p: &mut Problems) -> (SecretSource, Carrier) {
     let place = &credential.place;
     match (&credential.source, &credential.carrier) {
         (Slot::Set(source), Slot::Set(carrier)) => return (source.value.clone(), carrier.value.clone()),
@@ -174,6 +180,19 @@ fn finish_credential(credential: &CredentialDraft, p: &mut Problems) -> (SecretS
         _ => (),
     }
     (SecretSource::None, Carrier::None)
+}
+
+fn finish_new_secret(credential: &CredentialDraft, p: &mut Problems) -> NewSecret {
+    match credential.same_account.clone().unwrap_or(false) {
+        true if credential.oauth.is_some() => {
+            let why =
+                "has same_account beside oauth2, where the account is named already: oauth2 = { account = \"...\" }";
+            p.add(&credential.place, why);
+            NewSecret::default()
+        }
+        true => NewSecret::SameAccount,
+        false => NewSecret::OwnBudget,
+    }
 }
 
 /// How access tokens travel (RFC 6750 section 2.1).

@@ -10,7 +10,7 @@ use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::Span;
 use crate::rules::gateway::Gate;
 
-pub(super) const GATEWAY: [&str; 6] = ["enabled", "freshness", "fresh_for", "same_account", "allow", "rule"];
+pub(super) const GATEWAY: [&str; 5] = ["enabled", "freshness", "fresh_for", "allow", "rule"];
 pub(super) const ALLOW: [&str; 2] = ["methods", "path"];
 pub(super) const GATEWAY_RULE: [&str; 9] =
     ["path", "freshness", "fresh_for", "not_ready", "forgets", "stream", "idempotent", "narrow", "cost"];
@@ -29,7 +29,6 @@ pub(super) struct GatewayDraft {
     enabled: Slot<bool>,
     freshness: Slot<Freshness>,
     fresh_for: Slot<Span>,
-    same_account: Slot<bool>,
     allow: Vec<Placed<Option<Allow>>>,
     rules: Vec<Placed<Option<PathRule>>>,
 }
@@ -48,17 +47,16 @@ impl GatewayDraft {
             enabled: gateway.flag("enabled", p),
             freshness: gateway.parsed("freshness", p, freshness),
             fresh_for: gateway.span_or_zero("fresh_for", p),
-            same_account: gateway.flag("same_account", p),
             allow,
             rules: gateway.tables("rule", p).iter().map(|rule| placed(rule, read_rule(rule, p))).collect(),
         }
     }
 
     fn absent() -> GatewayDraft {
-        let (enabled, same_account) = (Slot::Absent, Slot::Absent);
+        let enabled = Slot::Absent;
         let (freshness, fresh_for) = (Slot::Absent, Slot::Absent);
         let (allow, rules) = (Vec::new(), Vec::new());
-        GatewayDraft { place: None, enabled, freshness, fresh_for, same_account, allow, rules }
+        GatewayDraft { place: None, enabled, freshness, fresh_for, allow, rules }
     }
 
     /// What may be asked is said in one place: a connection's own list stands for the whole. Its rules are asked before the recipe's.
@@ -68,7 +66,6 @@ impl GatewayDraft {
             enabled: self.enabled.or(recipe.enabled),
             freshness: self.freshness.or(recipe.freshness),
             fresh_for: self.fresh_for.or(recipe.fresh_for),
-            same_account: self.same_account.or(recipe.same_account),
             allow: if self.allow.is_empty() { recipe.allow } else { self.allow },
             rules: self.rules.into_iter().chain(recipe.rules).collect(),
         }
@@ -81,7 +78,6 @@ impl GatewayDraft {
             enabled: self.enabled.unwrap_or(defaults.enabled),
             freshness: self.freshness.unwrap_or(defaults.freshness),
             fresh_for: self.fresh_for.unwrap_or(defaults.fresh_for),
-            same_account: self.same_account.unwrap_or(defaults.same_account),
             allow: if allow.is_empty() { defaults.allow } else { allow },
             rules: self.rules.into_iter().filter_map(|placed| placed.value).collect(),
         }

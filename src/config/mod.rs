@@ -68,6 +68,8 @@ pub struct ServerSpec {
     pub hosts: Vec<String>,
     /// What the answers of all gateways may take.
     pub shelf: ShelfSpec,
+    /// Where the variables that secrets are read from are looked up first.
+    pub environment_file: Option<PathBuf>,
 }
 
 /// One thing wrong, as a sentence that names file, line and key, and what to do.
@@ -187,9 +189,12 @@ fn read(
     let polling = server::read_polling(polling.as_ref(), &mut problems);
     let mut reader = Reader::new(folder, environment, recipes, expressions);
     let sections = root.tables("connection", &mut problems);
-    let connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
+    let mut connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
     environment.check(&reader.names, &reader.credentials, &mut problems);
     let puttable = reader.puttable;
+    if let Some(file) = &server.environment_file {
+        server::list_variables(file, &mut connections);
+    }
     if problems.is_empty() {
         Ok(Settings { server, polling, connections, puttable })
     } else {

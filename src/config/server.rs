@@ -7,6 +7,8 @@ use super::section::Section;
 use super::{gateway, words};
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::polling::{MOST_WORKERS, PollingSpec};
+use crate::domain::spec::{ConnectionSpec, SecretSource};
+use crate::domain::webhook::WebhookUrl;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +22,7 @@ const LONGEST_SOCKET_PATH: usize = 107;
 pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problems) -> ServerSpec {
     let mut spec = spec_at(folder.join(DATA));
     let Some(section) = section else { return spec };
-    section.only(&["listen", "data", "hosts", "shelf_memory", "shelf_disk"], &[], p);
+    section.only(&["listen", "data", "hosts", "shelf_memory", "shelf_disk", "environment_file"], &[], p);
     let data = section.parsed("data", p, |text| match text.is_empty() {
         true => Err("must be the path of the data file".to_owned()),
         false => Ok(folder.join(text)),
@@ -38,6 +40,11 @@ pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problem
     }
     spec.shelf = gateway::read_shelf(section, p);
     spec.listen = section.parsed("listen", p, listen).unwrap_or(spec.listen);
+    let file = section.parsed("environment_file", p, |text| match text.is_empty() {
+        true => Err("must be the path of a file of NAME=value lines".to_owned()),
+        false => Ok(folder.join(text)),
+    });
+    spec.environment_file = file.value();
     let hosts = section.texts("hosts", p);
     let place = section.place_of("hosts");
     for host in hosts.unwrap_or_default() {
@@ -64,10 +71,29 @@ pub(super) fn read_polling(section: Option<&Section<'_>>, p: &mut Problems) -> P
     }
 }
 
+/// What the connections read from variables is looked up in this file first: it can change while the process runs, its environment cannot.
+pub(super) fn list_variables(file: &Path, connections: &mut [ConnectionSpec]) {
+    let listed = |source: &mut SecretSource| {
+        if let SecretSource::Env(name) = source {
+            *source = SecretSource::Listed { file: file.to_owned(), name: std::mem::take(name) };
+        }
+    };
+    for spec in connections {
+        listed(&mut spec.secret);
+        spec.oauth.iter_mut().for_each(|oauth| listed(&mut oauth.client_secret));
+        for hook in &mut spec.webhooks {
+            listed(&mut hook.secret);
+            if let WebhookUrl::Secret(source) = &mut hook.url {
+                listed(source);
+            }
+        }
+    }
+}
+
 fn spec_at(data: PathBuf) -> ServerSpec {
     let socket = socket_beside(&data);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-    ServerSpec { listen, data, socket, hosts: Vec::new(), shelf: ShelfSpec::default() }
+    ServerSpec { listen, data, socket, hosts: Vec::new(), shelf: ShelfSpec::default(), environment_file: None }
 }
 
 fn socket_beside(data: &Path) -> PathBuf {

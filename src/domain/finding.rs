@@ -25,10 +25,12 @@ pub enum FindingKind {
     Deprecated,
     /// The receiver of a connection's events does not take them.
     WebhookFailing,
+    /// The configuration names a credential that cannot be read; the one of before stays in force.
+    CredentialUnreadable,
 }
 
 impl FindingKind {
-    pub const ALL: [FindingKind; 9] = [
+    pub const ALL: [FindingKind; 10] = [
         FindingKind::ForeignSpending,
         FindingKind::LowerLimit,
         FindingKind::HigherLimitOffered,
@@ -38,6 +40,7 @@ impl FindingKind {
         FindingKind::CredentialReauthorize,
         FindingKind::Deprecated,
         FindingKind::WebhookFailing,
+        FindingKind::CredentialUnreadable,
     ];
 
     /// The one word for it, in API, metrics and pages.
@@ -52,6 +55,7 @@ impl FindingKind {
             FindingKind::CredentialReauthorize => "credential_reauthorize",
             FindingKind::Deprecated => "deprecated",
             FindingKind::WebhookFailing => "webhook_failing",
+            FindingKind::CredentialUnreadable => "credential_unreadable",
         }
     }
 }

@@ -13,8 +13,6 @@ pub struct GatewaySpec {
     /// Where no rule says otherwise.
     pub freshness: Freshness,
     pub fresh_for: Span,
-    /// A new credential is one of the same account: what was read with the old one is served for it too.
-    pub same_account: bool,
     /// A request has to fit one of them.
     pub allow: Vec<Allow>,
     /// What is special about some paths; for each matter the first rule that fits and has a word on it counts.
@@ -27,7 +25,6 @@ impl Default for GatewaySpec {
             enabled: true,
             freshness: Freshness::Memo,
             fresh_for: Span::from_secs(5),
-            same_account: false,
             allow: vec![Allow { methods: vec!["GET".to_owned(), "HEAD".to_owned()], path: "/**".to_owned() }],
             rules: Vec::new(),
         }

@@ -2,6 +2,7 @@
 
 pub use super::reading::{Format, ObservedKind, ObservedPlace, ObservedSpec, ReadingSpec, Salvage};
 
+use super::credential::NewSecret;
 use super::gateway::GatewaySpec;
 use super::ids::{ConnectionKey, Endpoint, TargetName};
 use super::limit::Limit;
@@ -58,6 +59,11 @@ impl Conditional {
 pub enum SecretSource {
     None,
     Env(String),
+    /// In a file of `NAME=value` lines, which can change while the process runs, and where it is not there in the environment.
+    Listed {
+        file: std::path::PathBuf,
+        name: String,
+    },
     File(std::path::PathBuf),
 }
 
@@ -71,6 +77,8 @@ pub struct ConnectionSpec {
     pub base_url: String,
     pub secret: SecretSource,
     pub carrier: Carrier,
+    /// What another secret is to the provider.
+    pub new_secret: NewSecret,
     /// `secret` is a refresh token then, and what travels is the access token that it brought.
     pub oauth: Option<OAuthSpec>,
     pub conditional: Conditional,

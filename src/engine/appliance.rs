@@ -83,7 +83,7 @@ impl Appliance {
         let now = self.now();
         let store = self.core.store.health().map_err(|e| e.to_string());
         Health {
-            notes: store.as_ref().err().into_iter().chain(&self.core.notes).cloned().collect(),
+            notes: store.as_ref().err().cloned().into_iter().chain(self.core.notes.all()).collect(),
             store,
             poller_alive: self.core.begun.is_cancelled() && now.steady.since(self.core.last_beat()) < HEARTBEAT,
             clock: now.trust,
@@ -98,23 +98,25 @@ impl Appliance {
     }
 
     pub fn connections(&self) -> Result<Vec<ConnectionView>, Denied> {
-        self.core.connections.values().map(|conn| Ok(present::connection(&self.core, conn)?)).collect()
+        self.core.connections.values().map(|conn| Ok(present::connection(&self.core, &conn)?)).collect()
     }
 
     pub fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied> {
-        Ok(present::connection(&self.core, self.conn(key)?)?)
+        let conn = self.conn(key)?;
+        Ok(present::connection(&self.core, &conn)?)
     }
 
     /// Its scans, in the order of the file.
     pub fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
-        Ok(scans::show::feeds(&self.core, self.conn(key)?)?)
+        let conn = self.conn(key)?;
+        Ok(scans::show::feeds(&self.core, &conn)?)
     }
 
     /// Without items.
     pub fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         let conn = self.conn(key)?;
-        let snapshot = Snapshot::take(&self.core, conn)?;
-        conn.targets.now().iter().map(|t| Ok(present::target(&self.core, conn, &snapshot, t, &[])?)).collect()
+        let snapshot = Snapshot::take(&self.core, &conn)?;
+        conn.targets.now().iter().map(|t| Ok(present::target(&self.core, &conn, &snapshot, t, &[])?)).collect()
     }
 
     /// The present items of those targets of a connection that have at most `few`. A target that cannot be read has none here: its own
@@ -134,7 +136,7 @@ impl Appliance {
     pub fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
         let (conn, target) = self.target_of(key)?;
         let items = self.core.store.items(&target.key)?;
-        Ok(present::target(&self.core, conn, &Snapshot::take(&self.core, conn)?, &target, &items)?)
+        Ok(present::target(&self.core, &conn, &Snapshot::take(&self.core, &conn)?, &target, &items)?)
     }
 
     /// The lines of a target's history, or of one item of it, from either end.
@@ -210,16 +212,17 @@ impl Appliance {
         present::event(event)
     }
 
-    pub(super) fn conn(&self, key: &ConnectionKey) -> Result<&Arc<Conn>, Denied> {
+    pub(super) fn conn(&self, key: &ConnectionKey) -> Result<Arc<Conn>, Denied> {
         let found = self.core.connections.get(key);
         found.ok_or_else(|| Denied::NotFound(format!("there is no connection \"{}\"", key.connection)))
     }
 
-    pub(super) fn target_of(&self, key: &TargetKey) -> Result<(&Arc<Conn>, Arc<Target>), Denied> {
+    pub(super) fn target_of(&self, key: &TargetKey) -> Result<(Arc<Conn>, Arc<Target>), Denied> {
         let conn = self.conn(&key.connection)?;
         let target = conn.target(&key.target);
         let missing = || Denied::NotFound(format!("{} has no target \"{}\"", key.connection.connection, key.target));
-        Ok((conn, target.ok_or_else(missing)?))
+        let target = target.ok_or_else(missing)?;
+        Ok((conn, target))
     }
 
     /// A moment as this machine's people read it.

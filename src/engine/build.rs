@@ -1,26 +1,26 @@
 //! From specifications and the file to connections that can run: budgets installed, targets compiled, first polls spread. Sends
 //! nothing and writes nothing but what the store needs to count.
 
+use super::accounts::{Account, Remembered};
 use super::core::Conn;
 use super::gateway::desk::Desk;
 use super::scans::Scan;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
-use super::trigger::Triggers;
-use super::{Parts, controls, fetch, planning, webhooks};
+use super::{Parts, accounts, controls, fetch, planning, webhooks};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
-use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey};
-use crate::domain::limit::{Limit, merge};
+use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
+use crate::domain::limit::merge;
 use crate::domain::scan::ScanSpec;
 use crate::domain::spec::{ConnectionSpec, TargetSpec};
-use crate::domain::time::Now;
+use crate::domain::time::{Now, Stamp};
 use crate::rules::classify::Classifier;
 use crate::rules::quota::Reader;
 use crate::rules::schedule;
 use crate::store::{Store, Write};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 
 /// Of so many charges of a connection the dearest is remembered over a restart.
 pub const PRICES: usize = 200;
@@ -35,19 +35,22 @@ pub struct Built {
 }
 
 pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
-    let budgets = budgets(parts, now)?;
+    let Remembered { of: credentials, writes: mut firsts } = accounts::remembered(parts, now)?;
+    let budgets = budgets(parts, &credentials, now)?;
     for spec in parts.connections.iter().filter(|spec| spec.oauth.is_some()) {
-        let apart = fetch::token::apart(credential_of(parts, &spec.key)?);
+        let apart = fetch::token::apart(credential_of(&credentials, &spec.key)?);
         parts.store.install_budget(apart, fetch::token::own_pace(), now).map_err(|e| e.to_string())?;
     }
-    let (mut conns, mut firsts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut conns, mut notes) = (Vec::new(), Vec::new());
     for spec in &parts.connections {
-        let credential = credential_of(parts, &spec.key)?;
+        let credential = credential_of(&credentials, &spec.key)?;
         let sharing = budgets.get(&credential).ok_or_else(|| format!("connection {} has no budget", spec.key))?;
         let (hooks, begun) = webhooks::hooks(&parts.store, spec).map_err(|e| e.to_string())?;
         firsts.extend(begun);
-        let mut conn = Conn { webhooks: hooks, ..connection(parts, spec, Arc::clone(sharing), now, &mut notes)? };
-        let state = conn.state.get_mut().clone();
+        let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
+        let conn = connection(parts, spec, Arc::clone(sharing), (&state, now), &mut notes)?;
+        let since = credentials.get(&spec.key).map(|known| known.since).unwrap_or_default();
+        let conn = Conn { webhooks: hooks, since, ..conn };
         sharing.wishes(&spec.key, conn.lasting_wish(&state));
         if let Some(vault) = parts.door.vault() {
             sharing.token_life.learn(vault.standing(credential, now.steady).lives);
@@ -56,50 +59,53 @@ pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
         conn.look(grace, now);
         sharing.scan(&spec.key, conn.scans.clone());
         sharing.follow(&spec.key, conn.targets.now(), &parts.store);
-        conns.push(conn);
+        conns.push((conn, state));
     }
     // Only now is it known how long a round is.
-    firsts.extend(conns.iter_mut().filter_map(|conn| first_poll(conn, now)));
-    Ok(Built { conns, firsts, notes })
+    let conns = conns.into_iter().map(|(conn, state)| match first_poll(&conn, &state, now) {
+        None => conn,
+        Some(state) => {
+            firsts.push(Write::Connection(conn.spec.key.clone(), state.clone()));
+            Conn { state: Arc::new(tokio::sync::Mutex::new(state)), ..conn }
+        }
+    });
+    Ok(Built { conns: conns.collect(), firsts, notes })
 }
 
 fn connection(
     parts: &Parts,
     spec: &ConnectionSpec,
     sharing: Arc<Sharing>,
-    now: &Now,
+    (state, now): (&ConnectionState, &Now),
     notes: &mut Vec<String>,
 ) -> Result<Conn, String> {
-    let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
     let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
     let targets = targets(parts, spec, notes)?;
     Ok(Conn {
         scans: scans(&parts.store, spec, &targets)?,
         credential: sharing.credential,
-        classifier: classifier.reading(&spec.reading),
-        targets,
-        triggers: Triggers::default(),
+        since: Stamp::default(),
+        secret_since: Stamp::default(),
+        classifier: Arc::new(classifier.reading(&spec.reading)),
+        targets: Arc::new(targets),
+        triggers: Arc::default(),
         installation: parts.opening.installation,
-        quota: Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?,
+        quota: Arc::new(Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?),
         sharing,
-        overrides: RwLock::new(controls::in_force(&state, now)),
-        stretch_told: Mutex::default(),
-        state: tokio::sync::Mutex::new(state),
-        wake: tokio::sync::Notify::new(),
+        overrides: Arc::new(RwLock::new(controls::in_force(state, now))),
+        stretch_told: Arc::default(),
+        state: Arc::new(tokio::sync::Mutex::new(state.clone())),
+        wake: Arc::default(),
         webhooks: Vec::new(),
-        desk: Desk::new(spec)?,
+        desk: Arc::new(Desk::new(spec)?),
         spec: spec.clone(),
     })
 }
 
-fn first_poll(conn: &mut Conn, now: &Now) -> Option<Write> {
-    if conn.state.get_mut().next_poll_at.is_some() || !conn.has_polls() {
-        return None;
-    }
-    let next_poll_at = Some(schedule::first(now, conn.spread()));
-    let state = ConnectionState { next_poll_at, ..conn.state.get_mut().clone() };
-    *conn.state.get_mut() = state.clone();
-    Some(Write::Connection(conn.spec.key.clone(), state))
+/// The state with the first poll in it, of one that never polled.
+fn first_poll(conn: &Conn, state: &ConnectionState, now: &Now) -> Option<ConnectionState> {
+    let never = state.next_poll_at.is_none() && conn.has_polls();
+    never.then(|| ConnectionState { next_poll_at: Some(schedule::first(now, conn.spread())), ..state.clone() })
 }
 
 /// Those of the file, and those that operators put. One that cannot be read any more stays where it is and does not run.
@@ -170,21 +176,34 @@ fn prices(store: &Store, spec: &ConnectionSpec) -> Result<Vec<Charge>, String> {
     }
 }
 
-fn credential_of(parts: &Parts, key: &ConnectionKey) -> Result<CredentialId, String> {
-    parts.credentials.get(key).copied().ok_or_else(|| format!("connection {key} has no credential"))
+fn credential_of(credentials: &BTreeMap<ConnectionKey, Account>, key: &ConnectionKey) -> Result<CredentialId, String> {
+    credentials.get(key).map(|known| known.credential).ok_or_else(|| format!("connection {key} has no credential"))
 }
 
 /// F1: what connections with one credential declare is one budget.
-fn budgets(parts: &Parts, now: &Now) -> Result<Budgets, String> {
-    let mut declared: BTreeMap<CredentialId, (Vec<Limit>, BTreeSet<Endpoint>)> = BTreeMap::new();
+fn budgets(parts: &Parts, credentials: &BTreeMap<ConnectionKey, Account>, now: &Now) -> Result<Budgets, String> {
+    let mut sharing: BTreeMap<CredentialId, Vec<&ConnectionSpec>> = BTreeMap::new();
     for spec in &parts.connections {
-        let (limits, commanded) = declared.entry(credential_of(parts, &spec.key)?).or_default();
-        merge(limits, &spec.limits);
+        sharing.entry(credential_of(credentials, &spec.key)?).or_default().push(spec);
+    }
+    let share = |(credential, specs): (CredentialId, Vec<&ConnectionSpec>)| {
+        Ok((credential, shared(&parts.store, credential, &specs, now)?))
+    };
+    sharing.into_iter().map(share).collect()
+}
+
+/// Installs the budget of these connections together.
+pub fn shared(
+    store: &Store,
+    credential: CredentialId,
+    specs: &[&ConnectionSpec],
+    now: &Now,
+) -> Result<Arc<Sharing>, String> {
+    let (mut limits, mut commanded) = (Vec::new(), BTreeSet::new());
+    for spec in specs {
+        merge(&mut limits, &spec.limits);
         commanded.extend(spec.commands.iter().map(|command| command.endpoint()));
     }
-    let install = |(credential, (limits, commanded)): (CredentialId, (Vec<Limit>, BTreeSet<Endpoint>))| {
-        parts.store.install_budget(credential, limits.clone(), now).map_err(|e| e.to_string())?;
-        Ok((credential, Arc::new(Sharing::new(credential, limits, commanded))))
-    };
-    declared.into_iter().map(install).collect()
+    store.install_budget(credential, limits.clone(), now).map_err(|e| e.to_string())?;
+    Ok(Arc::new(Sharing::new(credential, limits, commanded)))
 }

@@ -1,7 +1,9 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
+use super::connections::Connections;
 use super::gateway::desk::Desk;
 use super::gateway::room::Room;
+use super::notes::Notes;
 use super::polling::Polling;
 use super::put::Putting;
 use super::scans::Scan;
@@ -51,8 +53,8 @@ pub struct Core {
     pub putting: Putting,
     /// Of the gateways' answers in memory.
     pub room: Room,
-    pub connections: BTreeMap<ConnectionKey, Arc<Conn>>,
-    turns: BTreeMap<CredentialId, Turns>,
+    pub connections: Connections,
+    turns: RwLock<BTreeMap<CredentialId, Arc<Turns>>>,
     /// Rung when an override was set or cleared.
     pub overridden: Notify,
     /// One renewal at a time for each credential that renews itself.
@@ -62,8 +64,7 @@ pub struct Core {
     pub started: Stamp,
     /// Event streams that are read, or were lately.
     pub streams: Streams,
-    /// Sentences about the start.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     pub stop: CancellationToken,
     /// What a crash left behind is settled and the loops run. Before that nobody's wish is taken up.
     pub begun: CancellationToken,
@@ -77,14 +78,19 @@ pub struct Core {
     last_mark: AtomicU64,
 }
 
-/// A connection as it runs.
+/// A connection as it runs with one credential. A copy with another one shares everything else with it: see [`Connections`].
+#[derive(Clone)]
 pub struct Conn {
     pub spec: ConnectionSpec,
     pub credential: CredentialId,
-    pub classifier: Classifier,
-    pub targets: Targets,
+    /// Since when its requests count for that credential: what was read before says nothing of what is read with it.
+    pub since: Stamp,
+    /// Since when they carry the secret of now: what was sent before says nothing of it.
+    pub secret_since: Stamp,
+    pub classifier: Arc<Classifier>,
+    pub targets: Arc<Targets>,
     /// Those that became active and are to be asked at once.
-    pub triggers: Triggers,
+    pub triggers: Arc<Triggers>,
     /// Readings that feed many targets each, in the order of the file.
     pub scans: Vec<Arc<Scan>>,
     /// Everything that is polled with the same credential, and all limits declared for it.
@@ -92,18 +98,18 @@ pub struct Conn {
     /// Key of everything that is spread by name (A41).
     pub installation: [u8; 32],
     /// Reads what the provider says of its own count.
-    pub quota: Reader,
+    pub quota: Arc<Reader>,
     /// The master copy of the durable state. Held across the commits that write it, so that they keep their order.
-    pub state: tokio::sync::Mutex<ConnectionState>,
+    pub state: Arc<tokio::sync::Mutex<ConnectionState>>,
     /// Its overrides once more, for those who must not wait for `state`.
-    pub overrides: RwLock<Overrides>,
+    pub overrides: Arc<RwLock<Overrides>>,
     /// From and to, as the log was told last.
-    pub stretch_told: Mutex<Option<(Span, Span)>>,
+    pub stretch_told: Arc<Mutex<Option<(Span, Span)>>>,
     pub webhooks: Vec<Arc<Hook>>,
     /// What its gateway has in memory.
-    pub desk: Desk,
+    pub desk: Arc<Desk>,
     /// Rung when something changed that the poller should look at.
-    pub wake: Notify,
+    pub wake: Arc<Notify>,
 }
 
 /// What `Core` is made of.
@@ -125,8 +131,8 @@ impl Core {
                 .filter(|c| c.spec.oauth.is_some())
                 .map(|c| (c.credential, Default::default()))
                 .collect(),
-            turns: connections.iter().map(|c| (c.credential, Turns::default())).collect(),
-            connections: connections.into_iter().map(|c| (c.spec.key.clone(), Arc::new(c))).collect(),
+            turns: RwLock::new(connections.iter().map(|c| (c.credential, Arc::default())).collect()),
+            connections: Connections::new(connections),
             store: seams.store,
             clock: seams.clock,
             door: seams.door,
@@ -137,7 +143,7 @@ impl Core {
             tokens: RwLock::default(),
             started: now.stamp(),
             streams: Streams::default(),
-            notes,
+            notes: Notes::of_start(notes),
             stop: CancellationToken::new(),
             begun: CancellationToken::new(),
             events: broadcast::channel(EVENT_BUFFER).0,
@@ -174,24 +180,30 @@ impl Core {
             conn.sharing.take_limits(&self.store);
         }
         for credential in resolved.into_iter().chain(lifted) {
-            if let Some(turns) = self.turns.get(&credential) {
-                turns.ring();
-            }
+            self.ring(credential);
         }
         Ok(events)
     }
 
     /// The line of those who wait for a credential's budget; `None` for a credential of no connection.
-    pub fn turns(&self, credential: CredentialId) -> Option<&Turns> {
-        self.turns.get(&credential)
+    pub fn turns(&self, credential: CredentialId) -> Option<Arc<Turns>> {
+        self.turns.read().unwrap_or_else(PoisonError::into_inner).get(&credential).cloned()
+    }
+
+    /// Of a credential that comes into use.
+    pub fn form_line(&self, credential: CredentialId) {
+        self.turns.write().unwrap_or_else(PoisonError::into_inner).entry(credential).or_default();
+    }
+
+    /// Who waits for this budget looks again.
+    pub fn ring(&self, credential: CredentialId) {
+        self.turns(credential).into_iter().for_each(|turns| turns.ring());
     }
 
     /// Something changed that everybody who waits for this connection should look at.
     pub fn wake(&self, conn: &Conn) {
         conn.wake.notify_one();
-        if let Some(turns) = self.turns.get(&conn.credential) {
-            turns.ring();
-        }
+        self.ring(conn.credential);
     }
 
     /// Whether `caller` may ask for this connection: nobody while it is switched off; what Larder asks by itself not while polling is off

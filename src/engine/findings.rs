@@ -191,7 +191,7 @@ pub fn no_token(conn: &Conn, why: NoToken<'_>, at: Stamp) -> FindingChange {
         ),
     };
     let subject = if matches!(why, NoToken::KeyLost | NoToken::Withheld) { KEY } else { "" };
-    let detail = "Put a new refresh token where the connection's credential lies and start Larder again; items, history and budget stay.";
+    let detail = "Put a new refresh token where the connection's credential lies and send SIGHUP, or set it on the connection's page; items, history and budget stay.";
     let (about, credential) = (tokens(conn, subject), Some(conn.credential));
     FindingChange::Seen(Seen { about, credential, at, sentence, detail: Some(detail.to_owned()) })
 }
@@ -226,7 +226,7 @@ fn settled_for_all(
     about: impl Fn(&Conn) -> Matter,
 ) -> Vec<FindingChange> {
     let sharing = core.connections.values().filter(|c| c.credential == conn.credential);
-    sharing.map(|c| FindingChange::Settled { about: about(c), at, because: because.to_owned() }).collect()
+    sharing.map(|c| FindingChange::Settled { about: about(&c), at, because: because.to_owned() }).collect()
 }
 
 /// A webhook that has not been delivered for a while, or is delivered again. `before`: what the trouble was until now.

@@ -7,7 +7,7 @@ use super::fetch::learn::{consequences, hear};
 use super::fetch::{Done, Stopped, With, fetch_all, token};
 use super::gateway;
 use super::targets::Target;
-use super::turns::{COURTESIES, Ear, Turn, Turns};
+use super::turns::{COURTESIES, Ear, Turn};
 use super::words::{self, Telling};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ChargeId, TargetName};
@@ -47,7 +47,7 @@ pub fn fill(
 /// Settles what a crash left behind, and takes up what was only queued.
 pub async fn recover(core: &Arc<Core>) -> Result<(), String> {
     for job in core.store.open_jobs().map_err(|e| e.to_string())? {
-        let conn = core.connections.get(&job.connection).cloned();
+        let conn = core.connections.get(&job.connection);
         let command = conn.as_ref().and_then(|c| c.spec.commands.iter().find(|k| k.name == job.command));
         match (job.state, command) {
             (_, None) => finish(core, job, JobState::Failed, "the command is not in the configuration any more").await,
@@ -80,6 +80,9 @@ async fn run(core: &Core, conn: &Conn, mut job: Job) {
     };
     let mut sendings = 0;
     loop {
+        // With the credential of this moment.
+        let current = core.connections.get(&conn.spec.key);
+        let conn = current.as_deref().unwrap_or(conn);
         match send_once(core, conn, command, &request, job).await {
             Attempt::Final(finished) => {
                 if finished.state == JobState::Done {
@@ -87,6 +90,7 @@ async fn run(core: &Core, conn: &Conn, mut job: Job) {
                 }
                 return;
             }
+            Attempt::Superseded(waiting) => job = waiting,
             Attempt::Again(again) => {
                 sendings += 1;
                 job = again;
@@ -106,6 +110,8 @@ enum Attempt {
     Final(Job),
     /// Did not get through and may be sent again.
     Again(Job),
+    /// Another credential came while it waited.
+    Superseded(Job),
     /// The store does not take writes; the job stays as it is on disk.
     Stopped,
 }
@@ -171,7 +177,7 @@ fn ended_by(stopped: &Stopped, now: &Now) -> (JobState, String) {
     let why = words::why(stopped, now, Telling::Kept);
     match stopped {
         // A request whose token is not accepted does nothing.
-        Stopped::Unrenewed(_) | Stopped::Unrepeated(_) | Stopped::Unaskable(_) => {
+        Stopped::Unrenewed(_) | Stopped::Unrepeated(_) | Stopped::Unaskable(_) | Stopped::Superseded => {
             (JobState::Failed, format!("not carried out: {why}"))
         }
         Stopped::Refused(_) | Stopped::Midway(_) => {
@@ -205,8 +211,8 @@ async fn wait_for_permit(
 ) -> Result<(Job, Permit), Attempt> {
     let patience_ends = core.clock.now().steady + PATIENCE;
     let line = core.turns(conn.credential);
-    let mut ear = line.map(Turns::ear);
-    let turn = line.map(|line| line.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
+    let mut ear = line.as_ref().map(|line| line.ear());
+    let turn = line.as_ref().map(|line| line.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
     let mut told = None;
     loop {
         ear.iter_mut().for_each(Ear::listen);
@@ -237,6 +243,7 @@ async fn wait_for_permit(
                     () = rung(&mut ear) => {}
                 }
             }
+            Err(Stopped::Superseded) => return Err(Attempt::Superseded(job)),
             Err(Stopped::Store(e)) => {
                 tracing::error!(job = job.id.0, "{e}");
                 return Err(Attempt::Stopped);

@@ -1,19 +1,22 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
-//! * [`core`] what everybody shares, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
+//! * [`core`] what everybody shares, [`connections`] those that run now, [`accounts`] what each spends as, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
 //! * [`put`] targets that come and go, [`phases`] how they live, [`trigger`] those that became active
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds, [`budgets`] those of limits
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
+//! * [`rotation`] another credential while everything runs · [`notes`] what people should know of start and configuration
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
+pub mod accounts;
 pub mod appliance;
 pub mod budgets;
 pub mod build;
+pub mod connections;
 pub mod controls;
 pub mod core;
 pub mod fetch;
@@ -22,6 +25,7 @@ pub mod gateway;
 pub mod holding;
 pub mod items;
 pub mod jobs;
+pub mod notes;
 pub mod operate;
 pub mod phases;
 pub mod planning;
@@ -33,6 +37,7 @@ pub mod probe;
 pub mod put;
 pub mod restored;
 pub mod retention;
+pub mod rotation;
 pub mod scans;
 pub mod sharing;
 pub mod spending;
@@ -103,8 +108,8 @@ impl Running {
         fetch::token::begin(core).await.map_err(|e| e.to_string())?;
         jobs::recover(core).await?;
         for conn in core.connections.values() {
-            trigger::begin(core, conn);
-            core.spawn(poller::run(core.clone(), conn.clone()));
+            trigger::begin(core, &conn);
+            core.spawn(poller::run(core.clone(), conn.spec.key.clone()));
             for hook in &conn.webhooks {
                 core.spawn(webhooks::run(core.clone(), conn.clone(), hook.clone()));
             }
@@ -193,7 +198,7 @@ fn notes(opening: &Opening, now: &Now) -> Vec<String> {
 
 async fn announce(core: &Arc<Core>, mut writes: Vec<Write>, copied: Option<ClockMark>) -> Result<(), String> {
     let mut message = "started; nothing is requested before it is due".to_owned();
-    for note in &core.notes {
+    for note in core.notes.start() {
         message.push_str("; ");
         message.push_str(note);
     }

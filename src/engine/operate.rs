@@ -26,7 +26,6 @@ impl Appliance {
     /// Asks the provider now, if the answer is old enough and the budget funds it. Goes on if the caller goes away.
     pub async fn refresh(&self, key: &TargetKey, by: &str) -> Result<RefreshView, Denied> {
         let (conn, target) = self.target_of(key)?;
-        let conn = conn.clone();
         self.core.begun.cancelled().await;
         self.refuse_while_paused(&conn).await?;
         self.refuse_young(&conn, &target)?;
@@ -99,7 +98,7 @@ impl Appliance {
         idempotency_key: Option<String>,
         by: &str,
     ) -> Result<JobView, Denied> {
-        let conn = self.conn(key)?.clone();
+        let conn = self.conn(key)?;
         let Some(command) = conn.spec.commands.iter().find(|c| c.name == name) else {
             return Err(Denied::NotFound(format!("{} has no command \"{name}\"", key.connection)));
         };

@@ -25,7 +25,7 @@ pub struct WhatIf {
 
 impl Appliance {
     pub fn plans(&self) -> Result<Vec<PlanView>, Denied> {
-        let of = |conn: &Arc<Conn>| Ok(view(conn, &self.core.store.connection(&conn.spec.key)?.unwrap_or_default()));
+        let of = |conn: Arc<Conn>| Ok(view(&conn, &self.core.store.connection(&conn.spec.key)?.unwrap_or_default()));
         self.core.connections.values().map(of).collect()
     }
 
@@ -35,7 +35,7 @@ impl Appliance {
         let rows = |t: &Arc<Target>| Ok(self.core.store.target(&t.key)?.map_or(0, |state| state.item_count));
         let rows = conn.targets.now().iter().map(rows).collect::<Result<Vec<u64>, StoreError>>()?;
         let seen = rows.iter().filter(|n| **n > 0).count().max(1) as u64;
-        Ok(what_if(conn, asked, rows.iter().sum::<u64>().div_ceil(seen)))
+        Ok(what_if(&conn, asked, rows.iter().sum::<u64>().div_ceil(seen)))
     }
 }
 

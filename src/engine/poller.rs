@@ -8,7 +8,7 @@ use super::targets::Target;
 use super::turns::{COURTESIES, Ear, Turn};
 use super::words::{self, Telling};
 use crate::domain::connection::{Breaker, ConnectionState, HoldScope};
-use crate::domain::ids::Caller;
+use crate::domain::ids::{Caller, ConnectionKey};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::breaker;
@@ -40,9 +40,10 @@ enum Step {
     },
 }
 
-/// Runs until the engine stops.
-pub async fn run(core: Arc<Core>, conn: Arc<Conn>) {
+/// Runs until the engine stops, each round with the credential of its moment.
+pub async fn run(core: Arc<Core>, key: ConnectionKey) {
     while !core.stop.is_cancelled() {
+        let Some(conn) = core.connections.get(&key) else { return };
         match next_step(&core, &conn).await {
             // A round is not cut short by a bell: what it charged it resolves. It looks at `stop` by itself.
             Step::Poll { due } => round(&core, &conn, Round { due, began: None }).await,
@@ -284,7 +285,9 @@ async fn poll_once(
                 Err(Stopped::Refused(Refusal::Held(hold))) if hold.scope != HoldScope::Credential => {
                     return Err(Polled::Held);
                 }
-                Err(Stopped::Refused(Refusal::Held(_)) | Stopped::Paused) => return Err(Polled::Over),
+                Err(Stopped::Refused(Refusal::Held(_)) | Stopped::Paused | Stopped::Superseded) => {
+                    return Err(Polled::Over);
+                }
                 Err(stopped) => {
                     let why = words::why(&stopped, &core.clock.now(), Telling::Kept);
                     return Err(Polled::Trouble(format!("{}: {why}", target.key)));

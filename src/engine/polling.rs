@@ -140,7 +140,7 @@ impl Appliance {
         let view = polling.view(&state);
         drop(state);
         self.core.publish(events);
-        self.core.connections.values().for_each(|conn| self.core.wake(conn));
+        self.core.connections.values().for_each(|conn| self.core.wake(&conn));
         Ok(view)
     }
 }

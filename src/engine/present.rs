@@ -1,5 +1,6 @@
 //! From durable records and `now` to the read models of `view`. Pure but for reading the store's snapshots.
 
+use super::accounts;
 use super::budgets;
 use super::controls;
 use super::core::{Conn, Core};
@@ -168,6 +169,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
             next_poll_at: next_poll(conn, &snapshot).map(|s| snapshot.steady(s)),
         },
         controls: controls::view(conn, &snapshot.state, &snapshot.now),
+        credential: accounts::view(core, conn)?,
         forecast: plans::forecast(&plan),
         oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
         findings: core.store.open_findings(&conn.spec.key, MOST_OPEN)?.into_iter().map(FindingView::from).collect(),

@@ -54,7 +54,7 @@ impl Appliance {
     }
 
     fn probed(&self, key: &ConnectionKey, named: Option<&str>) -> Result<(Arc<Conn>, Arc<Target>), Denied> {
-        let conn = self.conn(key)?.clone();
+        let conn = self.conn(key)?;
         let target = match named {
             Some(name) => conn.target(&TargetName::from(name)),
             None => conn.targets.now().iter().filter(|t| t.endpoint.is_some()).min_by_key(|t| t.cost()).cloned(),
@@ -101,9 +101,19 @@ fn fed(target: &Target) -> Denied {
 
 /// Behind everybody who waits: who comes first and could go now is a reason to say no.
 async fn ask(core: &Core, conn: &Conn, target: &Target, asking: Asking, by: &str) -> Result<Probed, Stopped> {
+    loop {
+        let current = core.connections.get(&conn.spec.key);
+        match ask_with(core, current.as_deref().unwrap_or(conn), target, asking.clone(), by).await {
+            Err(Stopped::Superseded) => {}
+            done => return done,
+        }
+    }
+}
+
+async fn ask_with(core: &Core, conn: &Conn, target: &Target, asking: Asking, by: &str) -> Result<Probed, Stopped> {
     let request = first_request(core, conn, target)?;
-    let turn =
-        core.turns(conn.credential).map(|l| l.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
+    let line = core.turns(conn.credential);
+    let turn = line.as_ref().map(|l| l.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
     for _ in 0..super::turns::COURTESIES {
         let Some(at) = turn.as_ref().and_then(|turn| turn.gives_way(core, conn.credential)) else { break };
         core.clock.sleep_until(at).await;

@@ -44,21 +44,21 @@ impl Appliance {
         let spec = read(&key.connection, &key.target, body).map_err(|wrong| Denied::Invalid(wrong.join("; ")))?;
         let changing = conn.targets.changing.lock().await;
         let before = conn.target(&key.target);
-        refuse(conn, before.as_deref(), &key.target)?;
+        refuse(&conn, before.as_deref(), &key.target)?;
         let put = Put::of(&self.core, key, before.as_deref(), (body, phase, by))?;
         if put.changes_nothing {
             drop(changing);
             return Ok((self.target(key)?, false));
         }
-        let target = compiled(&self.core, conn, key, spec, &put)?;
+        let target = compiled(&self.core, &conn, key, spec, &put)?;
         let events = self.core.commit(put.commit(key)).await?;
         target.look(conn.completion_grace(), &put.now);
         conn.targets.put(target);
-        follow(&self.core, conn);
+        follow(&self.core, &conn);
         self.core.publish(events);
         drop(changing);
         if put.is_activated {
-            trigger::ring(conn, &key.target);
+            trigger::ring(&conn, &key.target);
         }
         Ok((self.target(key)?, before.is_none()))
     }
@@ -67,7 +67,7 @@ impl Appliance {
     pub async fn set_phase(&self, key: &TargetKey, to: Phase, by: &str) -> Result<TargetView, Denied> {
         let (conn, target) = self.target_of(key)?;
         self.core.begun.cancelled().await;
-        phases::change(&self.core, conn, &target, to, by).await?;
+        phases::change(&self.core, &conn, &target, to, by).await?;
         self.target(key)
     }
 
@@ -87,7 +87,7 @@ impl Appliance {
         };
         let events = self.core.commit(commit).await?;
         conn.targets.remove(&key.target);
-        follow(&self.core, conn);
+        follow(&self.core, &conn);
         self.core.publish(events);
         Ok(())
     }
@@ -189,8 +189,10 @@ fn compiled(core: &Core, conn: &Conn, key: &TargetKey, spec: TargetSpec, put: &P
     target.map(Arc::new).map_err(Denied::Invalid)
 }
 
-/// The budget and the poller hear of another set.
+/// The budget and the poller hear of another set. The budget is that of the credential of now.
 fn follow(core: &Core, conn: &Conn) {
+    let current = core.connections.get(&conn.spec.key);
+    let conn = current.as_deref().unwrap_or(conn);
     conn.sharing.follow(&conn.spec.key, conn.targets.now(), &core.store);
     conn.wake.notify_one();
 }

@@ -40,20 +40,21 @@ pub async fn take_over(core: &Core, copied: &ClockMark, mut commit: Commit) -> R
 }
 
 fn must_not_go_twice(core: &Core, job: &Job) -> bool {
-    let commands = core.connections.get(&job.connection).into_iter().flat_map(|conn| &conn.spec.commands);
+    let conn = core.connections.get(&job.connection);
+    let commands = conn.iter().flat_map(|conn| &conn.spec.commands);
     commands.into_iter().any(|c| c.name == job.command && c.retry == Retry::Never)
 }
 
 /// One charge for each book, as if all had been sent just now by a process that then died.
 fn spent(core: &Core, copied: &ClockMark, now: &Now) -> Vec<Charge> {
-    let mut by_credential: BTreeMap<CredentialId, Vec<&Arc<Conn>>> = BTreeMap::new();
+    let mut by_credential: BTreeMap<CredentialId, Vec<Arc<Conn>>> = BTreeMap::new();
     for conn in core.connections.values() {
         by_credential.entry(conn.credential).or_default().push(conn);
     }
     let mut charges = Vec::new();
     for (credential, conns) in by_credential {
         let patience =
-            |c: &&Arc<Conn>| c.spec.network.request_timeout.0.saturating_add(c.spec.network.connect_timeout.0);
+            |c: &Arc<Conn>| c.spec.network.request_timeout.0.saturating_add(c.spec.network.connect_timeout.0);
         let in_flight = Span(conns.iter().map(patience).max().unwrap_or(0).saturating_add(SLOW_COMMIT.0));
         let limits = &conns[0].sharing.limits;
         // Only inside one boot is the time between the two measured. A clock that stands behind would make it too short.
@@ -79,7 +80,7 @@ fn spent(core: &Core, copied: &ClockMark, now: &Now) -> Vec<Charge> {
     charges
 }
 
-fn endpoints(conns: &[&Arc<Conn>]) -> BTreeSet<Endpoint> {
+fn endpoints(conns: &[Arc<Conn>]) -> BTreeSet<Endpoint> {
     let commands = conns.iter().flat_map(|c| c.spec.commands.iter().map(|k| k.endpoint()));
     conns
         .iter()

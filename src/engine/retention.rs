@@ -16,8 +16,7 @@ const PAUSE: Span = Span(200);
 
 /// Runs until the engine stops, if any connection has a rule.
 pub async fn run(core: Arc<Core>) {
-    let ruled: Vec<Arc<Conn>> =
-        core.connections.values().filter(|conn| conn.spec.keep_history.is_some()).cloned().collect();
+    let ruled: Vec<Arc<Conn>> = core.connections.values().filter(|conn| conn.spec.keep_history.is_some()).collect();
     let mut due = core.clock.now().steady + FIRST;
     while !ruled.is_empty() {
         tokio::select! {

@@ -102,6 +102,22 @@ impl Sharing {
         self.wishes.write().unwrap_or_else(PoisonError::into_inner).insert(connection.clone(), every);
     }
 
+    /// How often a connection wishes to be polled.
+    pub fn wish(&self, connection: &ConnectionKey) -> Option<Span> {
+        self.wishes.read().unwrap_or_else(PoisonError::into_inner).get(connection).copied().flatten()
+    }
+
+    /// A connection has another credential now: it asks nothing of this one any more.
+    pub fn leave(&self, connection: &ConnectionKey, store: &Store) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        self.members.write().unwrap_or_else(PoisonError::into_inner).remove(connection);
+        self.wishes.write().unwrap_or_else(PoisonError::into_inner).remove(connection);
+        let reach = self.reach();
+        store.set_reach(self.credential, &reach);
+        *told = Some(reach);
+        self.take_limits(store);
+    }
+
     /// A connection has these scans. Said before it is followed.
     pub fn scan(&self, connection: &ConnectionKey, scans: Vec<Arc<Scan>>) {
         self.members.write().unwrap_or_else(PoisonError::into_inner).entry(connection.clone()).or_default().scans =

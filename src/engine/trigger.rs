@@ -5,7 +5,7 @@
 use super::core::{Conn, Core};
 use super::fetch::{Stopped, fetch_all};
 use super::words::{self, Telling};
-use crate::domain::ids::{Caller, TargetName};
+use crate::domain::ids::{Caller, ConnectionKey, TargetName};
 use crate::domain::target::Phase;
 use crate::domain::time::{Span, Steady};
 use crate::rules::budget::Refusal;
@@ -56,28 +56,29 @@ pub fn begin(core: &Arc<Core>, conn: &Arc<Conn>) {
         ring(conn, &target.key.target);
     }
     for _ in 0..WORKERS {
-        let (task_core, conn) = (Arc::clone(core), Arc::clone(conn));
-        core.spawn(async move { run(&task_core, &conn).await });
+        let (task_core, triggers, key) = (Arc::clone(core), Arc::clone(&conn.triggers), conn.spec.key.clone());
+        core.spawn(async move { run(&task_core, &triggers, &key).await });
     }
 }
 
-async fn run(core: &Core, conn: &Conn) {
+async fn run(core: &Core, triggers: &Triggers, key: &ConnectionKey) {
     while !core.stop.is_cancelled() {
-        match conn.triggers.next() {
-            Some(name) => ask(core, conn, &name).await,
+        match triggers.next() {
+            Some(name) => ask(core, key, &name).await,
             None => tokio::select! {
                 () = core.stop.cancelled() => {}
-                () = conn.triggers.rung.notified() => {}
+                () = triggers.rung.notified() => {}
             },
         }
     }
 }
 
 /// Until it was asked, or cannot be for a reason that is for the poller to see the end of.
-async fn ask(core: &Core, conn: &Conn, name: &TargetName) {
-    let Some(turns) = core.turns(conn.credential) else { return };
+async fn ask(core: &Core, key: &ConnectionKey, name: &TargetName) {
     loop {
-        let Some(at) = try_once(core, conn, name).await else { return };
+        let Some(conn) = core.connections.get(key) else { return };
+        let Some(turns) = core.turns(conn.credential) else { return };
+        let Some(at) = try_once(core, &conn, name).await else { return };
         // Whoever leaves the line rings, this one too: it listens only after a pause, and for others.
         let soon = core.clock.now().steady + PAUSE;
         let sooner = async {

@@ -3,6 +3,7 @@
 //! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
 
 mod controls;
+mod denied;
 mod planned;
 mod scans;
 mod spend;
@@ -14,6 +15,7 @@ use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::item::FieldValue;
 use crate::domain::state::State;
 pub use controls::*;
+pub use denied::Denied;
 pub use planned::*;
 pub use scans::{BuildingView, FedView, FeedView, RunView, ScanView, UnmatchedView};
 use serde::{Serialize, Serializer};
@@ -43,6 +45,7 @@ pub struct ConnectionView {
     pub budget: Vec<BudgetView>,
     pub poll: PollView,
     pub controls: ControlsView,
+    pub credential: CredentialView,
     pub forecast: ForecastView,
     /// Age of the oldest last good answer among the active targets; `None` if one was never answered.
     pub oldest_age_seconds: Option<u64>,
@@ -366,26 +369,4 @@ pub struct RefreshView {
     /// Whether the provider was asked (false: the answer is younger than the minimum, or somebody else just asked).
     pub refreshed: bool,
     pub target: TargetView,
-}
-
-/// Why an operation was refused, for problem+json and pages.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Denied {
-    NotFound(String),
-    /// The budget, a hold or the minimum age says no until `not_before`.
-    NotYet {
-        sentence: String,
-        not_before: Option<When>,
-        retry_after_s: Option<u64>,
-    },
-    /// An operator switched the connection off; no time is known at which that ends.
-    Paused(String),
-    /// It can never be done as asked.
-    Invalid(String),
-    /// It stands in the configuration, which is changed there.
-    Configured(String),
-    /// An `Idempotency-Key` that was used for another request.
-    KeyReused(String),
-    /// The store cannot write (full disk, stopped).
-    Unavailable(String),
 }

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn f1_who_gets_the_secret_of_another_spends_from_its_budget() {
         let account = succeed(Some(&first(A)), &[], B, NewSecret::SameAccount, at(9));
-        let other = succeed(Some(&first(C)), &[account.clone()], B, NewSecret::OwnBudget, at(12));
+        let other = succeed(Some(&first(C)), std::slice::from_ref(&account), B, NewSecret::OwnBudget, at(12));
         assert_eq!((other.counts_for(), other.since), (Some(A), at(12)));
         let new = succeed(None, &[account], B, NewSecret::OwnBudget, at(12));
         assert_eq!(new.counts_for(), Some(A));

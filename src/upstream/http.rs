@@ -9,10 +9,11 @@
 use super::clients::{one_shot_client, secure_client, use_ring};
 use super::coding::{self, Decoded as Unpacked};
 use super::gate::{Attempt, Progress};
+use super::keyring::Keyring;
 use super::messenger::Messenger;
 use super::pass::{Passed, Passing};
-use super::redact::{Redactor, Secret};
-use super::route::{NoWay, Route};
+use super::redact::Redactor;
+use super::route::{Attached, NoWay, Route};
 use super::tokens::{Renewal, Renewed, Vault};
 use super::wire::Wire;
 use super::{Door, Opened, Request, fault};
@@ -47,6 +48,7 @@ pub struct HttpDoor {
     pub(super) wire: Wire,
     pub(super) redactor: Redactor,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) keyring: Keyring,
     pub(super) vault: Option<Vault>,
     /// Where the credentials of the vault are renewed.
     token_routes: BTreeMap<CredentialId, Route>,
@@ -54,20 +56,10 @@ pub struct HttpDoor {
 }
 
 impl HttpDoor {
-    /// Prepares every connection. `secrets` are those that [`super::redact::read_secret`] found. The error is a sentence.
+    /// Prepares every connection. `redactor` knows all secrets, also those of clients. The error is a sentence.
     pub fn new(
         connections: &[ConnectionSpec],
-        secrets: BTreeMap<ConnectionKey, Secret>,
-        clock: Arc<dyn Clock>,
-    ) -> Result<HttpDoor, String> {
-        let redactor = Redactor::new(secrets.values());
-        HttpDoor::with_vault(connections, secrets, clock, redactor, None)
-    }
-
-    /// The same, with credentials that renew themselves; `redactor` knows all secrets, also those of clients.
-    pub fn with_vault(
-        connections: &[ConnectionSpec],
-        secrets: BTreeMap<ConnectionKey, Secret>,
+        keyring: Keyring,
         clock: Arc<dyn Clock>,
         redactor: Redactor,
         vault: Option<Vault>,
@@ -75,7 +67,7 @@ impl HttpDoor {
         use_ring();
         let mut routes = BTreeMap::new();
         for spec in connections {
-            routes.insert(spec.key.clone(), Route::new(spec, secrets.get(&spec.key))?);
+            routes.insert(spec.key.clone(), Route::new(spec, keyring.in_force(&spec.key).0.as_ref())?);
         }
         let mut token_routes = BTreeMap::new();
         let mut secure = routes.iter().find(|(_, route)| route.uses_tls()).map(|(key, _)| key);
@@ -93,7 +85,7 @@ impl HttpDoor {
         // No certificate is loaded for the plain client: it meets none.
         let plain = one_shot_client().tls_certs_only([]).build();
         let plain = plain.map_err(|_| "The HTTP client cannot be set up.".to_owned())?;
-        Ok(HttpDoor { routes, plain, tls, wire, redactor, clock, vault, token_routes, messenger: None })
+        Ok(HttpDoor { routes, plain, tls, wire, redactor, clock, keyring, vault, token_routes, messenger: None })
     }
 
     /// With somebody who tells webhooks of events.
@@ -106,19 +98,32 @@ impl HttpDoor {
         self.redactor.clone()
     }
 
-    /// Everything that `send` does, without the permit: nothing is written after `send_by`, and it ends by `deadline`.
-    pub(super) async fn send_within(&self, send_by: Steady, deadline: Steady, request: Request) -> Reply {
-        let reply = self.replied(self.exchange(send_by, deadline, &request).await);
+    /// Everything that `send` does, without the permit: nothing is written after `send_by`, and it ends by `deadline`. It goes out with the
+    /// secret of who pays for it.
+    pub(super) async fn send_within(
+        &self,
+        payer: Option<CredentialId>,
+        send_by: Steady,
+        deadline: Steady,
+        request: Request,
+    ) -> Reply {
+        let reply = self.replied(self.exchange(payer, send_by, deadline, &request).await);
         if let Err(failure) = reply.result {
             tracing::debug!(connection = %request.connection, ?failure, "{}", reply.detail);
         }
         reply
     }
 
-    async fn exchange(&self, send_by: Steady, deadline: Steady, request: &Request) -> Result<Answer, Fault> {
+    async fn exchange(
+        &self,
+        payer: Option<CredentialId>,
+        send_by: Steady,
+        deadline: Steady,
+        request: &Request,
+    ) -> Result<Answer, Fault> {
         let no_route = || (Failure::NotSent, format!("There is no connection named {}.", request.connection));
         let route = self.routes.get(&request.connection).ok_or_else(no_route)?;
-        let prepared = self.prepare(route, request)?;
+        let prepared = self.prepare(route, payer, request)?;
         self.exchange_over(send_by, deadline, route, prepared).await.map(|answer| self.clean(answer))
     }
 
@@ -205,9 +210,28 @@ impl HttpDoor {
         }
     }
 
-    pub(super) fn prepare(&self, route: &Route, request: &Request) -> Result<(Client, reqwest::Request), Fault> {
-        let token = || self.vault.as_ref()?.access_token(&request.connection);
-        let credential = route.credential(token).map_err(|words| (Failure::NotSent, words))?;
+    /// What travels with a request: a token of the vault, as it is when the request goes out, or the secret of who pays.
+    pub(super) fn credential(
+        &self,
+        route: &Route,
+        payer: Option<CredentialId>,
+        key: &ConnectionKey,
+    ) -> Result<Attached, String> {
+        if !route.renews {
+            return route.credential(self.keyring.secret(key, payer).as_ref());
+        }
+        let token = self.vault.as_ref().and_then(|vault| vault.access_token(key));
+        route.credential(Some(&token.ok_or("There is no access token yet; it is asked for before the next request.")?))
+    }
+
+    pub(super) fn prepare(
+        &self,
+        route: &Route,
+        payer: Option<CredentialId>,
+        request: &Request,
+    ) -> Result<(Client, reqwest::Request), Fault> {
+        let credential = self.credential(route, payer, &request.connection);
+        let credential = credential.map_err(|words| (Failure::NotSent, words))?;
         let url = route.url(&request.location, &credential).map_err(|no_way| match no_way {
             NoWay::OtherOrigin(host) => (
                 Failure::RedirectRefused,
@@ -303,10 +327,12 @@ impl HttpDoor {
 
 impl Door for HttpDoor {
     fn send(&self, permit: Permit, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>> {
-        Box::pin(self.send_within(permit.send_by(), permit.deadline(), request))
+        let payer = Some(permit.charge().credential);
+        Box::pin(self.send_within(payer, permit.send_by(), permit.deadline(), request))
     }
     fn pass(&self, permit: Permit, passing: Passing) -> Pin<Box<dyn Future<Output = Passed> + Send + '_>> {
-        Box::pin(self.pass_within(permit.send_by(), permit.deadline(), passing))
+        let payer = Some(permit.charge().credential);
+        Box::pin(self.pass_within(payer, permit.send_by(), permit.deadline(), passing))
     }
     fn open<'a>(
         &'a self,
@@ -314,10 +340,14 @@ impl Door for HttpDoor {
         request: &'a Request,
         last: Option<Arc<str>>,
     ) -> Pin<Box<dyn Future<Output = Opened> + Send + 'a>> {
-        Box::pin(self.open_within(permit.send_by(), permit.deadline(), request, last))
+        let payer = Some(permit.charge().credential);
+        Box::pin(self.open_within(payer, permit.send_by(), permit.deadline(), request, last))
     }
     fn vault(&self) -> Option<&Vault> {
         self.vault.as_ref()
+    }
+    fn keyring(&self) -> Option<&Keyring> {
+        Some(&self.keyring)
     }
     fn messenger(&self) -> Option<&Messenger> {
         self.messenger.as_ref()

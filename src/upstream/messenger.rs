@@ -19,7 +19,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Response, Url};
 use ring::hmac;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// In front of a secret that is base64 of the key's bytes; any other is the key itself.
 const ENCODED: &str = "whsec_";
@@ -37,13 +37,16 @@ pub struct Message {
 
 /// All webhooks of a configuration.
 pub struct Messenger {
-    ways: BTreeMap<WebhookKey, Way>,
+    ways: RwLock<BTreeMap<WebhookKey, Way>>,
+    /// Where nothing may be posted to: it would be counted by nobody.
+    providers: Vec<Url>,
     plain: Client,
     tls: Option<Client>,
     redactor: Redactor,
     clock: Arc<dyn Clock>,
 }
 
+#[derive(Clone)]
 struct Way {
     url: Url,
     key: Option<hmac::Key>,
@@ -62,15 +65,7 @@ impl Messenger {
         let providers: Vec<_> = connections.iter().filter_map(|c| Url::parse(&c.base_url).ok()).collect();
         let mut ways = BTreeMap::new();
         for spec in connections {
-            for hook in &spec.webhooks {
-                let key = WebhookKey { connection: spec.key.clone(), webhook: hook.name.clone() };
-                let way = way(hook, &key, secrets).map_err(|why| format!("Webhook {key}: {why}."))?;
-                if providers.iter().any(|provider| provider.origin() == way.url.origin()) {
-                    let why = "its address is that of a provider; what is sent there would be counted by nobody";
-                    return Err(format!("Webhook {key}: {why}."));
-                }
-                ways.insert(key, way);
-            }
+            ways.extend(ways_of(spec, secrets, &providers)?);
         }
         let needs_tls = ways.values().any(|way| way.url.scheme() == "https");
         let tls = needs_tls.then(|| client().https_only(true).build()).transpose().map_err(|_| {
@@ -80,17 +75,36 @@ impl Messenger {
         })?;
         let plain = client().tls_certs_only([]).build();
         let plain = plain.map_err(|_| "The HTTP client for webhooks cannot be set up.".to_owned())?;
-        Ok(Messenger { ways, plain, tls, redactor, clock })
+        Ok(Messenger { ways: RwLock::new(ways), providers, plain, tls, redactor, clock })
+    }
+
+    /// The secrets of a connection's webhooks are these from now on; those that are new here wait for a restart. The error is a sentence, and
+    /// nothing is another then.
+    pub fn renew(&self, connection: &ConnectionSpec, secrets: &Secrets) -> Result<(), String> {
+        secrets.addresses.values().chain(secrets.signing.values()).for_each(|secret| self.redactor.keep(secret));
+        let new = ways_of(connection, secrets, &self.providers)?;
+        if self.tls.is_none() && new.values().any(|way| way.url.scheme() == "https") {
+            return Err("A webhook uses https now, where none did before: that waits for a restart.".to_owned());
+        }
+        let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
+        for (key, way) in new {
+            ways.entry(key).and_modify(|known| *known = way);
+        }
+        Ok(())
+    }
+
+    fn way(&self, key: &WebhookKey) -> Option<Way> {
+        self.ways.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
     /// `scheme://host[:port]`: what may be shown of an address.
     pub fn shown(&self, key: &WebhookKey) -> Option<String> {
-        self.ways.get(key).map(|way| way.url.origin().ascii_serialization())
+        self.way(key).map(|way| way.url.origin().ascii_serialization())
     }
 
     /// Posts once. Redirects are not followed: what was signed for one receiver is not for another.
     pub async fn deliver(&self, key: &WebhookKey, message: &Message) -> Heard {
-        let Some(way) = self.ways.get(key) else {
+        let Some(way) = self.way(key) else {
             return Heard::Nothing("it is not in the configuration".to_owned());
         };
         let client = if way.url.scheme() == "https" { self.tls.as_ref() } else { Some(&self.plain) };
@@ -112,6 +126,21 @@ impl Messenger {
     fn nothing(&self, words: &str) -> Heard {
         Heard::Nothing(self.redactor.text(words.trim_end_matches('.')).into_owned())
     }
+}
+
+/// The webhooks of a connection. None leads to a provider.
+fn ways_of(spec: &ConnectionSpec, secrets: &Secrets, providers: &[Url]) -> Result<BTreeMap<WebhookKey, Way>, String> {
+    let mut ways = BTreeMap::new();
+    for hook in &spec.webhooks {
+        let key = WebhookKey { connection: spec.key.clone(), webhook: hook.name.clone() };
+        let way = way(hook, &key, secrets).map_err(|why| format!("Webhook {key}: {why}."))?;
+        if providers.iter().any(|provider| provider.origin() == way.url.origin()) {
+            let why = "its address is that of a provider; what is sent there would be counted by nobody";
+            return Err(format!("Webhook {key}: {why}."));
+        }
+        ways.insert(key, way);
+    }
+    Ok(ways)
 }
 
 fn way(hook: &WebhookSpec, key: &WebhookKey, secrets: &Secrets) -> Result<Way, String> {

@@ -8,6 +8,7 @@ mod coding;
 mod fault;
 mod gate;
 pub mod http;
+pub mod keyring;
 pub mod messenger;
 mod open;
 pub mod pass;
@@ -23,6 +24,7 @@ use crate::domain::reply::{Failure, Reply};
 use crate::rules::budget::Permit;
 use crate::rules::stream::reading::Heard;
 use futures_util::Stream;
+use keyring::Keyring;
 use messenger::Messenger;
 use pass::{Passed, Passing};
 use std::future::Future;
@@ -79,6 +81,10 @@ pub trait Door: Send + Sync + 'static {
     }
     /// Where the tokens are of credentials that renew themselves; `None` where none does.
     fn vault(&self) -> Option<&Vault> {
+        None
+    }
+    /// Where the secrets are, which can be replaced while everything runs; `None` where they cannot.
+    fn keyring(&self) -> Option<&Keyring> {
         None
     }
     /// Asks for new tokens with what the vault has. One request, one permit, as `send`; what comes of it is pending in the vault.

@@ -7,6 +7,7 @@ use super::redact::Redactor;
 use super::route::Route;
 use super::{EventFlow, Opened, Request, fault};
 use crate::clock::Clock;
+use crate::domain::ids::CredentialId;
 use crate::domain::reply::{Answer, Failure};
 use crate::domain::time::{Span, Steady};
 use crate::rules::stream::event::Event;
@@ -26,12 +27,13 @@ impl HttpDoor {
     /// where it is no stream) is there by `deadline`.
     pub(super) async fn open_within(
         &self,
+        payer: Option<CredentialId>,
         send_by: Steady,
         deadline: Steady,
         request: &Request,
         last: Option<Arc<str>>,
     ) -> Opened {
-        match self.opened(send_by, deadline, request, last).await {
+        match self.opened(payer, send_by, deadline, request, last).await {
             Ok((answer, events)) => Opened { reply: self.replied(Ok(answer)), events },
             Err(fault) => Opened { reply: self.replied(Err(fault)), events: None },
         }
@@ -39,6 +41,7 @@ impl HttpDoor {
 
     async fn opened(
         &self,
+        payer: Option<CredentialId>,
         send_by: Steady,
         deadline: Steady,
         request: &Request,
@@ -46,7 +49,7 @@ impl HttpDoor {
     ) -> Result<(Answer, Option<EventFlow>), Fault> {
         let no_route = || (Failure::NotSent, format!("There is no connection named {}.", request.connection));
         let route = self.routes.get(&request.connection).ok_or_else(no_route)?;
-        let (client, mut prepared) = self.prepare(route, request)?;
+        let (client, mut prepared) = self.prepare(route, payer, request)?;
         let headers = prepared.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));

@@ -8,7 +8,7 @@ use super::http::{Fault, HttpDoor, out_of_time};
 use super::route::Route;
 use super::wire::Socket;
 use crate::clock::Clock;
-use crate::domain::ids::ConnectionKey;
+use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::Failure;
 use crate::domain::time::{Span, Stamp, Steady};
 use crate::rules::text;
@@ -119,8 +119,14 @@ impl Rest {
 impl HttpDoor {
     /// Everything that `pass` does, without the permit: nothing is written after `send_by`, and an answer that is read to its end has
     /// ended by `deadline`.
-    pub(super) async fn pass_within(&self, send_by: Steady, deadline: Steady, passing: Passing) -> Passed {
-        let result = self.passed(send_by, deadline, passing).await;
+    pub(super) async fn pass_within(
+        &self,
+        payer: Option<CredentialId>,
+        send_by: Steady,
+        deadline: Steady,
+        passing: Passing,
+    ) -> Passed {
+        let result = self.passed(payer, send_by, deadline, passing).await;
         match result {
             Ok((arrived_at, relayed)) => Passed { arrived_at, result: Ok(relayed), detail: String::new() },
             Err((failure, words)) => {
@@ -130,11 +136,17 @@ impl HttpDoor {
         }
     }
 
-    async fn passed(&self, send_by: Steady, deadline: Steady, passing: Passing) -> Result<(Stamp, Relayed), Fault> {
+    async fn passed(
+        &self,
+        payer: Option<CredentialId>,
+        send_by: Steady,
+        deadline: Steady,
+        passing: Passing,
+    ) -> Result<(Stamp, Relayed), Fault> {
         let no_route = || (Failure::NotSent, format!("There is no connection named {}.", passing.connection));
         let route = self.routes.get(&passing.connection).ok_or_else(no_route)?;
-        let token = || self.vault.as_ref()?.access_token(&passing.connection);
-        let credential = route.credential(token).map_err(|words| (Failure::NotSent, words))?;
+        let credential = self.credential(route, payer, &passing.connection);
+        let credential = credential.map_err(|words| (Failure::NotSent, words))?;
         let line = route.line(&passing.location, &credential).map_err(|words| (Failure::NotSent, words))?;
         let headers = route.outgoing(&passing, &credential);
         if self.clock.now().steady > send_by {

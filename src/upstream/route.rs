@@ -8,7 +8,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue};
-use std::borrow::Cow;
 use zeroize::Zeroizing;
 
 /// Set by the door or by HTTP itself; a caller's own would break framing, decompression or the rule that only the door
@@ -43,16 +42,16 @@ pub(super) struct Route {
     /// `scheme://host[:port][/path]`, no trailing slash.
     base: String,
     parsed: Url,
-    credential: Attached,
+    carrier: Carrier,
+    /// What travels is a token that the vault got for the secret.
+    pub(super) renews: bool,
     pub(super) network: NetworkSpec,
     pub(super) reading: ReadingSpec,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) enum Attached {
     Nothing,
-    /// A token of the vault, as it is when the request goes out.
-    Renewed(Carrier),
     Query(String, Secret),
     Header(HeaderName, HeaderValue),
 }
@@ -73,29 +72,27 @@ impl Route {
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host().is_none() {
             return Err(format!("The base_url of connection {name} must begin with http:// or https:// and a host."));
         }
-        let credential = match &spec.oauth {
-            Some(_) => Attached::Renewed(spec.carrier.clone()),
-            None => attach(&spec.carrier, secret).map_err(|why| format!("Connection {name}: {why}."))?,
-        };
-        Ok(Route { base, parsed, credential, network: spec.network.clone(), reading: spec.reading.clone() })
+        if spec.oauth.is_none() {
+            attach(&spec.carrier, secret).map_err(|why| format!("Connection {name}: {why}."))?;
+        }
+        let (carrier, renews) = (spec.carrier.clone(), spec.oauth.is_some());
+        Ok(Route { base, parsed, carrier, renews, network: spec.network.clone(), reading: spec.reading.clone() })
     }
 
     /// The way to a token endpoint: nothing is attached, its own credential is in the request.
     pub(super) fn bare(url: &str, network: &NetworkSpec) -> Result<Route, String> {
         let parsed = Url::parse(url).map_err(|e| format!("The token_url {url} is not a URL: {e}."))?;
         let (network, reading) = (network.clone(), ReadingSpec::default());
-        Ok(Route { base: url.to_owned(), parsed, credential: Attached::Nothing, network, reading })
+        Ok(Route { base: url.to_owned(), parsed, carrier: Carrier::None, renews: false, network, reading })
     }
 
     pub(super) fn address(&self) -> Url {
         self.parsed.clone()
     }
 
-    /// What a request carries now. The error says why nothing can be sent.
-    pub(super) fn credential(&self, token: impl FnOnce() -> Option<Secret>) -> Result<Cow<'_, Attached>, String> {
-        let Attached::Renewed(carrier) = &self.credential else { return Ok(Cow::Borrowed(&self.credential)) };
-        let token = token().ok_or("There is no access token yet; it is asked for before the next request.")?;
-        attach(carrier, Some(&token)).map(Cow::Owned).map_err(|why| format!("The access token cannot be sent: {why}."))
+    /// What a request carries that goes out with this secret. The error says why nothing can be sent.
+    pub(super) fn credential(&self, secret: Option<&Secret>) -> Result<Attached, String> {
+        attach(&self.carrier, secret).map_err(|why| format!("The credential cannot be sent: {why}."))
     }
 
     pub(super) fn uses_tls(&self) -> bool {
@@ -181,7 +178,7 @@ impl Route {
     }
 }
 
-fn attach(carrier: &Carrier, secret: Option<&Secret>) -> Result<Attached, String> {
+pub(super) fn attach(carrier: &Carrier, secret: Option<&Secret>) -> Result<Attached, String> {
     match (carrier, secret) {
         (Carrier::None, _) => Ok(Attached::Nothing),
         (_, None) => Err("it has to send a credential, but none was read".to_owned()),

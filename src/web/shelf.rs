@@ -63,6 +63,12 @@ pub trait Shelf: Send + Sync + 'static {
     fn redeliver<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, u64>;
     fn test_webhook<'a>(&'a self, key: &'a ConnectionKey, webhook: &'a str, by: &'a str) -> Slow<'a, WebhookTestView>;
     fn change<'a>(&'a self, key: &'a ConnectionKey, wanted: Controls, by: &'a str) -> Slow<'a, ConnectionView>;
+    fn set_credential<'a>(
+        &'a self,
+        key: &'a ConnectionKey,
+        secret: Option<String>,
+        by: &'a str,
+    ) -> Slow<'a, ConnectionView>;
     fn probe_cost<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>) -> Slow<'a, ProbeView>;
     fn probe<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>, by: &'a str) -> Slow<'a, ProbeView>;
     fn polling(&self) -> Slow<'_, PollingView>;
@@ -174,6 +180,14 @@ impl Shelf for Appliance {
     }
     fn change<'a>(&'a self, key: &'a ConnectionKey, wanted: Controls, by: &'a str) -> Slow<'a, ConnectionView> {
         Box::pin(Appliance::change(self, key, wanted, by))
+    }
+    fn set_credential<'a>(
+        &'a self,
+        key: &'a ConnectionKey,
+        secret: Option<String>,
+        by: &'a str,
+    ) -> Slow<'a, ConnectionView> {
+        Box::pin(Appliance::set_credential(self, key, secret, by))
     }
     fn probe_cost<'a>(&'a self, key: &'a ConnectionKey, target: Option<&'a str>) -> Slow<'a, ProbeView> {
         Box::pin(Appliance::probe_cost(self, key, target))

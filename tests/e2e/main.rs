@@ -35,6 +35,7 @@ mod recipes;
 mod refresh;
 mod refusals;
 mod restart;
+mod rotation;
 mod scans;
 mod spend;
 mod support;

@@ -21,6 +21,7 @@ mod provider;
 mod readers;
 mod record;
 mod rival;
+mod rotation;
 mod scans;
 mod scenario;
 mod shared;

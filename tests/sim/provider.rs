@@ -11,6 +11,7 @@ use larder::domain::ids::CredentialId;
 use larder::domain::reply::{Answer, Failure, Reply};
 use larder::domain::spec::endpoint_of;
 use larder::rules::budget::Permit;
+use larder::upstream::keyring::Keyring;
 use larder::upstream::tokens::{Renewal, Renewed, Vault};
 use larder::upstream::{Door, Request};
 use std::collections::BTreeMap;
@@ -110,8 +111,14 @@ impl Provider {
         self.inner().record.clone()
     }
 
-    pub fn door(&self, clock: Arc<FakeClock>, alive: Arc<AtomicBool>, vault: Option<Vault>) -> FakeDoor {
-        FakeDoor { provider: self.clone(), clock, alive, vault }
+    pub fn door(
+        &self,
+        clock: Arc<FakeClock>,
+        alive: Arc<AtomicBool>,
+        vault: Option<Vault>,
+        keyring: Option<Keyring>,
+    ) -> FakeDoor {
+        FakeDoor { provider: self.clone(), clock, alive, vault, keyring }
     }
 
     /// Somebody else shows a refresh token to the token endpoint, is granted the tokens of another number, and uses them.
@@ -317,6 +324,8 @@ pub struct FakeDoor {
     alive: Arc<AtomicBool>,
     /// Where the credential renews itself.
     vault: Option<Vault>,
+    /// Where it can be replaced.
+    keyring: Option<Keyring>,
 }
 
 impl FakeDoor {
@@ -368,6 +377,9 @@ impl FakeDoor {
             counted: fate.counted_at.map(|at| (at, fate.ends_at)),
         };
         inner.record.push(Fact { at: now, what: What::Sent(sent) });
+        let by = charge.credential;
+        let with = self.keyring.as_ref().and_then(|keyring| keyring.fingerprint(&charge.connection, Some(by)));
+        inner.record.extend(with.map(|with| Fact { at: now, what: What::Paid { request: no, by, with } }));
         (no, fate)
     }
 
@@ -466,6 +478,9 @@ impl Door for FakeDoor {
     }
     fn vault(&self) -> Option<&Vault> {
         self.vault.as_ref()
+    }
+    fn keyring(&self) -> Option<&Keyring> {
+        self.keyring.as_ref()
     }
     fn renew(&self, permit: Permit, credential: CredentialId) -> Pin<Box<dyn Future<Output = Renewal> + Send + '_>> {
         Box::pin(self.ask_for_tokens(permit, credential))

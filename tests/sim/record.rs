@@ -3,7 +3,7 @@
 use crate::laws::field::Seen;
 use crate::machine::Ms;
 use crate::provider::MOVED;
-use larder::domain::ids::Caller;
+use larder::domain::ids::{Caller, CredentialId};
 
 /// Numbers the requests of a world.
 pub type RequestNo = usize;
@@ -95,6 +95,12 @@ pub enum What {
     /// The appliance refused to start: what it said.
     StartFailed(String),
     Sent(Sent),
+    /// Whose budget paid for a request, and which secret it carried.
+    Paid {
+        request: RequestNo,
+        by: CredentialId,
+        with: CredentialId,
+    },
     Delivered {
         request: RequestNo,
         meant: Meant,

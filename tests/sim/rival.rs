@@ -109,7 +109,7 @@ fn lived(quicker: Quicker) {
         let ours = vault(folder.path(), &spec, credential);
         let won = Arc::new(AtomicU64::new(0));
         let door = Rivalled {
-            door: provider.door(clock.clone(), Arc::new(true.into()), Some(ours)),
+            door: provider.door(clock.clone(), Arc::new(true.into()), Some(ours), None),
             clock: clock.clone(),
             provider: provider.clone(),
             store: store.clone(),

@@ -4,6 +4,7 @@ use crate::dice::Dice;
 use crate::issuer::ENDPOINT;
 use crate::machine::Ms;
 use crate::provider::{MOVED, ROWS};
+use larder::domain::credential::NewSecret;
 use larder::domain::ids::{Caller, ConnectionKey, ConnectionName, CredentialId, Organization, TargetName};
 use larder::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use larder::domain::oauth::{ClientAuth, Counted, OAuthSpec, Rotation};
@@ -123,6 +124,8 @@ pub struct Scenario {
     pub fills: bool,
     /// Somebody else spends from the limit, and the provider says what is left.
     pub shared: bool,
+    /// Operators replace credentials now and then.
+    pub rotates: bool,
 }
 
 impl Scenario {
@@ -149,6 +152,7 @@ impl Scenario {
             lives: *dice.pick(&[5 * MINUTE, 20 * MINUTE, HOUR]),
             fills: dice.chance(300),
             shared: false,
+            rotates: false,
         }
     }
 
@@ -186,6 +190,22 @@ impl Scenario {
         // Refusals are the limit's own here.
         let weather = Weather { moved: 0, rejected: 0, gone: 0, too_many: 0, sentence: 0, hollow: 0, ..drawn.weather };
         Scenario { connections, credentials, weather, clocks: Clocks::Honest, fills: false, shared: true, ..drawn }
+    }
+
+    /// The world of a seed in which credentials are replaced, by other keys of one account or by those of others.
+    pub fn draw_rotating(seed: u64, new_secret: NewSecret) -> Scenario {
+        let drawn = Scenario::draw(seed);
+        let carrier = Carrier::Query { name: "key".to_owned() };
+        // All are one provider's: what it allows one key it allows every other.
+        let limits = drawn.limits();
+        let rotating = |c: &ConnectionSpec| ConnectionSpec {
+            carrier: carrier.clone(),
+            new_secret,
+            limits: limits.clone(),
+            ..c.clone()
+        };
+        let connections = drawn.connections.iter().map(rotating).collect();
+        Scenario { connections, rotates: true, ..drawn }
     }
 
     pub fn connection(&self, name: &str) -> &ConnectionSpec {
@@ -298,6 +318,7 @@ pub fn connection(name: &str, interval: Span, limits: Vec<Limit>, targets: Vec<T
         base_url: "http://provider.test".to_owned(),
         secret: SecretSource::None,
         carrier: Carrier::None,
+        new_secret: Default::default(),
         oauth: None,
         conditional: Conditional::default(),
         limits,

@@ -9,12 +9,17 @@ use crate::provider::{FakeDoor, Leak, Provider};
 use crate::readers::{self, Look};
 use crate::record::{End, Record, What};
 use crate::scenario::{Clocks, HOUR, MINUTE, Scenario};
+use larder::domain::ids::{ConnectionKey, CredentialId};
+use larder::domain::spec::ConnectionSpec;
 use larder::engine::appliance::Appliance;
 use larder::engine::put::Putting;
 use larder::engine::{Parts, Running};
 use larder::store::{Options, Store, Writer};
+use larder::upstream::boundary::Secrets;
+use larder::upstream::keyring::Keyring;
 use larder::upstream::redact::{Redactor, Secret};
 use larder::upstream::tokens::{Joining, SealKey, Vault};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::JoinSet;
@@ -132,7 +137,12 @@ impl<'s> World<'s> {
         let rate = self.plant.clock_rate;
         let clock = Arc::new(FakeClock::start(&self.machine, opening.mark.clone(), opening.high_water, rate));
         let alive = Arc::new(AtomicBool::new(true));
-        let door: FakeDoor = self.provider.door(clock.clone(), alive.clone(), self.vault(&store)?);
+        let keyring = if self.scenario.rotates { Some(self.keyring(&store, opening.installation)?) } else { None };
+        let credentials = match &keyring {
+            None => self.scenario.credentials.clone(),
+            Some(keyring) => fingerprints(self.scenario, keyring),
+        };
+        let door: FakeDoor = self.provider.door(clock.clone(), alive.clone(), self.vault(&store)?, keyring);
         let parts = Parts {
             shelf: Default::default(),
             store,
@@ -141,7 +151,7 @@ impl<'s> World<'s> {
             door: Arc::new(door),
             connections: self.scenario.connections.clone(),
             polling: Default::default(),
-            credentials: self.scenario.credentials.clone(),
+            credentials,
             putting: Putting {
                 read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
                 patterns: Default::default(),
@@ -150,6 +160,37 @@ impl<'s> World<'s> {
         };
         let (appliance, running) = larder::engine::start(parts).await?;
         Ok(Life { appliance, running, alive, errands: JoinSet::new() })
+    }
+
+    /// As at boot: what is configured, and what operators set before.
+    fn keyring(&self, store: &Store, installation: [u8; 32]) -> Result<Keyring, String> {
+        let first = Secret::new("the-first-secret".to_owned())?;
+        let connections = &self.scenario.connections;
+        let own = connections.iter().map(|c| (c.key.clone(), first.clone())).collect();
+        let secrets = Secrets { own, ..Secrets::default() };
+        let data = self.key_folder.path().join("larder.redb");
+        let keyring = Keyring::new(installation, data, connections, &secrets, Redactor::default());
+        for spec in connections {
+            let state = store.credential(&spec.key).map_err(|e| e.to_string())?;
+            if let Some(set) = state.and_then(|state| state.set) {
+                keyring.restore(&spec.key, set.sealed)?;
+            }
+        }
+        Ok(keyring)
+    }
+
+    /// Now and then somebody replaces a credential, by one of a few, or clears what was set. Nobody waits for it.
+    fn rotate(&mut self, life: &mut Life) {
+        if !self.scenario.rotates || !self.dice.chance(60) {
+            return;
+        }
+        let key = self.dice.pick(&self.scenario.connections).key.clone();
+        let secret = self.dice.below(4).checked_sub(1).map(|n| format!("secret-number-{n}"));
+        let appliance = life.appliance.clone();
+        life.errands.spawn(async move {
+            // A disk that is full or dead takes none.
+            let _ = appliance.set_credential(&key, secret, "somebody").await;
+        });
     }
 
     /// As at boot: from what is stored, else from the operator's refresh token. The key file survives everything.
@@ -198,6 +239,7 @@ impl<'s> World<'s> {
             readers::look(self.scenario, &life.appliance, &self.provider, &self.operators, look);
             look = if self.dice.chance(150) { Look::Thorough } else { Look::Glance };
             self.operators.act(self.scenario, &life.appliance, &self.provider, &mut life.errands);
+            self.rotate(&mut life);
             settle().await;
         }
     }
@@ -294,6 +336,11 @@ impl<'s> World<'s> {
         }
         self.provider.note(What::ClockSet { wall_error: self.machine.wall_error() });
     }
+}
+
+fn fingerprints(scenario: &Scenario, keyring: &Keyring) -> BTreeMap<ConnectionKey, CredentialId> {
+    let print = |spec: &ConnectionSpec| Some((spec.key.clone(), keyring.fingerprint(&spec.key, None)?));
+    scenario.connections.iter().filter_map(print).collect()
 }
 
 /// Lets every task do what it can do at this moment.

@@ -12,6 +12,7 @@ fn spec(name: &str, env: &str, interval: Interval) -> ConnectionSpec {
         base_url: "https://api.example.test".into(),
         secret: SecretSource::Env(env.into()),
         carrier: Carrier::None,
+        new_secret: Default::default(),
         oauth: None,
         conditional: Conditional::default(),
         limits: Vec::new(),

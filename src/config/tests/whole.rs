@@ -17,12 +17,13 @@ data   = "shelf/larder.redb"
 hosts  = ["Larder.home.arpa", "192.0.2.1"]
 shelf_memory = "64MiB"
 shelf_disk   = 1_048_576
+environment_file = "keys.env"
 
 [[connection]]
 name         = "yard"
 organization = "acme"
 base_url     = "https://api.example.test/api/v1/"
-credential   = { file = "yard.key", header = "Authorization", scheme = "Bearer" }
+credential   = { file = "yard.key", header = "Authorization", scheme = "Bearer", same_account = true }
 refresh_min_age = "90s"
 time_zone       = "America/Los_Angeles"
 connect_timeout = "5s"
@@ -145,7 +146,6 @@ status = [409, 425]
 enabled      = false
 freshness    = "http"
 fresh_for    = "7s"
-same_account = true
 [[connection.gateway.allow]]
 methods = ["GET", "POST"]
 path    = "/receipts/**"
@@ -177,6 +177,7 @@ fn every_key_is_read() {
             socket: "/etc/larder/shelf/larder.redb.sock".into(),
             hosts: vec!["larder.home.arpa".to_owned(), "192.0.2.1".to_owned()],
             shelf: ShelfSpec { memory: 64 << 20, disk: 1 << 20 },
+            environment_file: Some("/etc/larder/keys.env".into()),
         }
     );
     let [yard] = settings.connections.as_slice() else { panic!("one connection") };
@@ -185,6 +186,7 @@ fn every_key_is_read() {
     assert_eq!(yard.base_url, "https://api.example.test/api/v1");
     assert_eq!(yard.secret, SecretSource::File("/etc/larder/yard.key".into()));
     assert_eq!(yard.carrier, Carrier::Header { name: "Authorization".to_owned(), scheme: Some("Bearer".to_owned()) });
+    assert_eq!(yard.new_secret, crate::domain::credential::NewSecret::SameAccount);
     assert_eq!(
         yard.poll,
         PollSpec {
@@ -241,7 +243,6 @@ fn every_key_of_a_gateway_is_read() {
         enabled: false,
         freshness: Freshness::Http,
         fresh_for: Span::from_secs(7),
-        same_account: true,
         allow: vec![Allow { methods: vec![text("GET"), text("POST")], path: text("/receipts/**") }],
         rules: vec![rule],
     };
@@ -252,7 +253,8 @@ fn every_key_of_a_gateway_is_read() {
 fn without_a_word_a_gateway_reads_anything_and_remembers_it_for_five_seconds() {
     let settings = sound(&yard(""));
     let gateway = &settings.connections[0].gateway;
-    assert!(gateway.enabled && !gateway.same_account && gateway.rules.is_empty());
+    assert!(gateway.enabled && gateway.rules.is_empty());
+    assert_eq!(settings.connections[0].new_secret, crate::domain::credential::NewSecret::OwnBudget);
     assert_eq!((gateway.freshness, gateway.fresh_for), (Freshness::Memo, Span::from_secs(5)));
     let everywhere = Allow { methods: vec!["GET".to_owned(), "HEAD".to_owned()], path: "/**".to_owned() };
     assert_eq!(gateway.allow, [everywhere]);
@@ -411,4 +413,14 @@ fn a_file_that_is_not_there_says_how_to_name_another() {
     assert!(said.ends_with("larder.toml: cannot be read (entity not found); write one, or name another with --config"));
     std::fs::write(&path, [0xff, 0xfe]).unwrap();
     assert!(told(load(&path).expect_err("not text")).ends_with("is not UTF-8 text"));
+}
+
+#[test]
+fn variables_are_looked_up_in_the_environment_file_where_there_is_one() {
+    let text =
+        format!("[server]\nenvironment_file = \"keys.env\"\n{}", yard("credential = { env = \"X\", query = \"key\" }"));
+    let listed = SecretSource::Listed { file: "/etc/larder/keys.env".into(), name: "X".to_owned() };
+    assert_eq!(sound(&text).connections[0].secret, listed);
+    let own = sound(&yard("credential = { env = \"X\", query = \"key\" }"));
+    assert_eq!(own.connections[0].secret, SecretSource::Env("X".to_owned()));
 }

@@ -29,6 +29,8 @@ impl Appliance {
         self.core.begun.cancelled().await;
         let now = self.now();
         let mut state = conn.state.lock().await;
+        // As it is now: it may have got another credential while this waited.
+        let conn = self.conn(key)?;
         let mut next = state.clone();
         let (by_whom, at) = (by.to_owned(), now.stamp());
         let spanned = |span| SpanOverride { span, by: by_whom.clone(), at };
@@ -44,11 +46,11 @@ impl Appliance {
         }
         set.inactivity_ttl = wanted.inactivity_ttl.over(set.inactivity_ttl.take(), spanned);
         set.completion_grace = wanted.completion_grace.over(set.completion_grace.take(), spanned);
-        let messages = told(conn, &state, &next, &wanted, by, &now);
-        let events = put(&self.core, conn, &mut state, next, messages, &now).await?;
+        let messages = told(&conn, &state, &next, &wanted, by, &now);
+        let events = put(&self.core, &conn, &mut state, next, messages, &now).await?;
         drop(state);
         self.core.publish(events);
-        self.core.wake(conn);
+        self.core.wake(&conn);
         self.core.overridden.notify_one();
         self.connection(key)
     }
@@ -108,7 +110,7 @@ pub async fn watch(core: Arc<Core>) {
     while !core.stop.is_cancelled() {
         let mut next = None;
         for conn in core.connections.values() {
-            next = match end(&core, conn).await {
+            next = match end(&core, &conn).await {
                 Ok(until) => [next, until].into_iter().flatten().min(),
                 Err(e) => {
                     tracing::error!(connection = %conn.spec.key, "{e}");

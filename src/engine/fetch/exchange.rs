@@ -89,8 +89,23 @@ impl Exchanged {
     }
 }
 
-/// Write 1: charged durably, or refused. `with` rides in the same transaction.
+/// Write 1: charged durably, or refused. `with` rides in the same transaction. Nothing begins with a credential that another one has
+/// taken the place of.
 pub async fn admit(
+    core: &Core,
+    conn: &Conn,
+    payer: CredentialId,
+    asking: &Asking,
+    with: With,
+) -> Result<Permit, Stopped> {
+    if core.connections.is_superseded(conn) {
+        return Err(Stopped::Superseded);
+    }
+    admit_more(core, conn, payer, asking, with).await
+}
+
+/// As [`admit`], for what is under way: it ends with the credential that it began with.
+async fn admit_more(
     core: &Core,
     conn: &Conn,
     payer: CredentialId,
@@ -132,7 +147,7 @@ pub async fn exchange(
     settle(core, conn, &first, Outcome::CredentialRejected, rule).await?;
     let renewed = token::renew(core, conn, asking.caller, Some(version)).await;
     renewed.map_err(|stopped| stopped.once(Stopped::Unrenewed))?;
-    let permit = admit(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await;
+    let permit = admit_more(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await;
     let permit = permit.map_err(|stopped| stopped.once(Stopped::Unrepeated))?;
     hops(core, conn, asking, permit, request).await
 }
@@ -175,7 +190,7 @@ async fn hops(
         settle(core, conn, &exchanged, Outcome::Redirected, rule).await?;
         asking.endpoint = endpoint_of(&then.location);
         request = then;
-        let admitted = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await;
+        let admitted = admit_more(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await;
         permit = admitted.map_err(|stopped| stopped.once(Stopped::Midway))?;
     }
 }

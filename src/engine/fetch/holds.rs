@@ -2,18 +2,22 @@
 
 use super::exchange::Exchanged;
 use crate::domain::charge::Charge;
-use crate::domain::connection::{Hold, HoldChange, HoldScope};
+use crate::domain::connection::{Hold, HoldChange, HoldReason, HoldScope};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::outcome::{Outcome, Verdict};
-use crate::domain::time::{Now, Stamp};
+use crate::domain::time::{Now, Stamp, Steady};
 use crate::engine::core::{Conn, Core};
 use crate::engine::{findings, words};
 use crate::rules::hold::{self, Answered};
 use crate::rules::quota;
 
-/// What the verdict does to the holds of its credential.
+/// What the verdict does to the holds of its credential. That a secret was rejected says nothing of the one that took its place meanwhile.
 pub fn changes(core: &Core, conn: &Conn, exchanged: &Exchanged, verdict: &Verdict, now: &Now) -> Vec<HoldChange> {
+    let secret_since = core.connections.get(&conn.spec.key).map_or(Steady(0), |now| now.secret_since.steady);
+    if verdict.outcome == Outcome::CredentialRejected && exchanged.reserved_at.steady < secret_since {
+        return Vec::new();
+    }
     let usage = core.store.usage(conn.credential, now, std::slice::from_ref(&exchanged.endpoint));
     let usage: Vec<_> = usage.into_iter().filter(|u| u.endpoint.iter().all(|e| *e == exchanged.endpoint)).collect();
     let spent = quota::spent(&exchanged.claims, &conn.sharing.limits, exchanged.charged);
@@ -73,13 +77,17 @@ pub fn events(core: &Core, conn: &Conn, now: &Now, outcome: Outcome, changes: &[
     told.map(|(kind, message)| event(conn, now, kind, message)).collect()
 }
 
-/// The same, of a hold that no answer ended.
-pub fn ended(conn: &Conn, now: &Now, hold: &Hold) -> NewEvent {
-    event(conn, now, EventKind::HoldEnded, words::hold_ended(conn, hold, now))
-}
-
 fn event(conn: &Conn, now: &Now, kind: EventKind, message: String) -> NewEvent {
     NewEvent { kind, at: now.stamp(), connection: Some(conn.spec.key.clone()), target: None, message }
+}
+
+/// The end of what is held because the credential was not accepted: there is another one, says `because`. The provider has not answered yet.
+pub fn asked_again(core: &Core, conn: &Conn, now: &Now, because: &str) -> (Vec<HoldChange>, Vec<NewEvent>) {
+    let rejected = |hold: &Hold| hold.reason == HoldReason::CredentialRejected;
+    let rejected: Vec<Hold> = core.store.holds(conn.credential).into_iter().filter(rejected).collect();
+    let told = || event(conn, now, EventKind::HoldEnded, format!("{because} {} is asked again.", conn.spec.provider));
+    let events = rejected.iter().filter(|hold| hold.ramp.is_none()).map(|_| told()).collect();
+    (rejected.into_iter().map(|hold| HoldChange::Lift(hold.scope)).collect(), events)
 }
 
 /// The holds as they will be.

@@ -11,8 +11,25 @@ use crate::rules::budget::Refusal;
 /// Before anything was asked: for what is over in a moment, a pace or others under way.
 const MOMENT: Span = Span::from_secs(2);
 
-/// Every page of a target, each in its turn: between two pages it waits only as long as a person would.
+/// Every page of a target, each in its turn: between two pages it waits only as long as a person would. Where another credential comes
+/// before anything was sent, it begins anew with that.
 pub async fn fetch_all(
+    core: &Core,
+    conn: &Conn,
+    target: &Target,
+    caller: Caller,
+    wished_at: Stamp,
+) -> Result<Done, Stopped> {
+    loop {
+        let current = core.connections.get(&conn.spec.key);
+        match every_page(core, current.as_deref().unwrap_or(conn), target, caller, wished_at).await {
+            Err(Stopped::Superseded) => {}
+            done => return done,
+        }
+    }
+}
+
+async fn every_page(
     core: &Core,
     conn: &Conn,
     target: &Target,

@@ -6,7 +6,7 @@
 pub mod circuit;
 mod doubt;
 pub mod exchange;
-mod holds;
+pub mod holds;
 mod in_turn;
 pub mod learn;
 pub mod lessons;
@@ -58,6 +58,8 @@ pub enum Stopped {
     Unrepeated(Refusal),
     /// An operator switched the connection off, perhaps while this waited (F11).
     Paused,
+    /// Another credential came while this waited: nothing was sent, and whoever asks again asks with that one.
+    Superseded,
     /// The request cannot be written down at this moment: a date beyond any calendar.
     Unaskable(String),
     Store(StoreError),
@@ -77,7 +79,7 @@ impl Stopped {
             | Stopped::Midway(refusal)
             | Stopped::Unrenewed(refusal)
             | Stopped::Unrepeated(refusal) => Some(refusal),
-            Stopped::Paused | Stopped::Unaskable(_) | Stopped::Store(_) => None,
+            Stopped::Paused | Stopped::Superseded | Stopped::Unaskable(_) | Stopped::Store(_) => None,
         }
     }
 
@@ -164,8 +166,8 @@ pub async fn fetch(
     }
     let question = question(core, conn, target)?;
     let place = question.0.location.clone();
-    let mut paged =
-        target.pager.as_ref().map(|p| (p, flight.take(p, (question.ask(), target.revision), wish, &core.clock.now())));
+    let asks = || scan::Asks { question: question.ask(), revision: target.revision, credential: conn.credential };
+    let mut paged = target.pager.as_ref().map(|p| (p, flight.take(p, asks(), wish, &core.clock.now())));
     // Without validators nothing can be confirmed.
     let valid = if matches!(wish, Wish::Whole(_)) { TargetState::default() } else { before.clone() };
     let (request, conditional) = question.request(conn, target, &valid, paged.as_ref());
@@ -264,7 +266,8 @@ impl Question {
             Some((pager, reading)) => (reading.ask.clone(), reading.is_first() && pager.spec().first_confirms_all),
         };
         let asks_conditionally = target.spec.send.is_get() && conn.spec.conditional != Conditional::Off;
-        let validators = if asks_conditionally && speaks_for_all { validators(before) } else { Vec::new() };
+        let asks_conditionally = asks_conditionally && speaks_for_all && was_read_with(conn, before);
+        let validators = if asks_conditionally { validators(before) } else { Vec::new() };
         let conditional = !validators.is_empty();
         let headers = [headers, validators].concat();
         let Ask { location, body } = ask;
@@ -327,6 +330,11 @@ async fn satisfied(core: &Core, conn: &Conn, round: &mut Round, as_of: Stamp) ->
     core.commit(commit).await?;
     *state = next;
     Ok(())
+}
+
+/// What another credential read may be somebody else's: "not modified" would say nothing of it.
+fn was_read_with(conn: &Conn, before: &TargetState) -> bool {
+    before.as_of.is_some_and(|as_of| as_of.steady >= conn.since.steady)
 }
 
 /// Asks cheaply where the provider gave validators (RFC 9110 section 13).

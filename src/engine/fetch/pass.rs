@@ -9,7 +9,7 @@ use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Reply};
 use crate::domain::time::{Span, Stamp, Steady};
 use crate::engine::core::{Conn, Core};
-use crate::engine::turns::{COURTESIES, Ear, Turn, Turns};
+use crate::engine::turns::{COURTESIES, Ear, Turn};
 use crate::engine::words;
 use crate::rules::budget::{Permit, Refusal};
 use crate::store::{Commit, Lane, Write};
@@ -90,8 +90,8 @@ pub(super) async fn in_turn(
     (unwanted, with): (&CancellationToken, &[Write]),
 ) -> Result<Permit, Stopped> {
     let line = core.turns(conn.credential);
-    let mut ear = line.map(Turns::ear);
-    let turn = line.map(|line| line.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
+    let mut ear = line.as_ref().map(|line| line.ear());
+    let turn = line.as_ref().map(|line| line.enter(conn.ask(asking.caller, asking.endpoint.clone(), asking.cost)));
     loop {
         ear.iter_mut().for_each(Ear::listen);
         for _ in 0..COURTESIES {

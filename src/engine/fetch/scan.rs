@@ -7,6 +7,7 @@ use super::exchange::Exchanged;
 use super::learn::{self, Content, Judged, hear, settle, unexpected};
 use super::part::{self, Part, Why};
 use super::{Done, Round, Stopped, Wish, doubt};
+use crate::domain::ids::CredentialId;
 use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::page::Scan;
@@ -43,6 +44,8 @@ pub struct Scanning {
     pub number: u64,
     /// Of the target that asks: another one of its name reads in another way.
     revision: u64,
+    /// That reads: another one may see another list.
+    credential: CredentialId,
     /// What to ask next.
     pub ask: Ask,
     /// The question that it is an answer to: one about another day is another question.
@@ -61,6 +64,13 @@ pub struct Scanning {
     told: Option<u32>,
 }
 
+/// What a reading is an answer to: who asks what, with which credential.
+pub struct Asks {
+    pub question: Ask,
+    pub revision: u64,
+    pub credential: CredentialId,
+}
+
 impl Flight {
     /// Whether the reading `number` still waits for its next page.
     pub fn is_at(&self, number: u64) -> bool {
@@ -68,10 +78,18 @@ impl Flight {
     }
 
     /// The reading to go on with, or a new one.
-    pub fn take(&mut self, pager: &Pager, (question, revision): (Ask, u64), wish: Wish, now: &Now) -> Scanning {
+    pub fn take(
+        &mut self,
+        pager: &Pager,
+        Asks { question, revision, credential }: Asks,
+        wish: Wish,
+        now: &Now,
+    ) -> Scanning {
         let goes_on = |scan: &Scanning| {
             let young = now.age_of(scan.last) <= RESUME_WITHIN;
-            scan.revision == revision && (wish == Wish::PageOf(scan.number) || young && scan.question == question)
+            scan.revision == revision
+                && scan.credential == credential
+                && (wish == Wish::PageOf(scan.number) || young && scan.question == question)
         };
         if let Some(scan) = self.scan.take().filter(goes_on) {
             return scan;
@@ -80,6 +98,7 @@ impl Flight {
         Scanning {
             number: self.readings,
             revision,
+            credential,
             ask: pager.first(&question),
             question,
             trail: Trail::default(),

@@ -4,7 +4,7 @@
 use super::exchange::{Asking, Exchanged, admit};
 use super::{Stopped, holds, learn};
 use crate::domain::charge::{Resolution, Settlement};
-use crate::domain::connection::{Hold, HoldChange, HoldReason, HoldScope};
+use crate::domain::connection::{Hold, HoldChange, HoldScope};
 use crate::domain::event::NewEvent;
 use crate::domain::finding::FindingChange;
 use crate::domain::ids::{Caller, ChargeId, CredentialId};
@@ -337,39 +337,32 @@ fn commit(
     Commit { resolve, hold, events, findings, ..Commit::default() }
 }
 
-/// Refusals of an earlier credential mean nothing for the one that the operator gave since, nor for the stored one that can be opened
-/// again. Where the key is lost, a person is asked at once.
+/// As [`greet`], of every credential.
 pub async fn begin(core: &Core) -> Result<(), StoreError> {
     for conn in core.connections.values() {
-        let Some((oauth, vault)) = renewing(core, conn) else { continue };
-        let now = core.clock.now();
-        let was_lost = findings::key_was_lost(core, conn)?;
-        let because = match vault.standing(conn.credential, now.steady) {
-            Standing { withheld: true, .. } => {
-                ask_for_the_key(core, conn, oauth, vault).await?;
-                continue;
-            }
-            Standing { opened: true, .. } if was_lost => KEY_IS_BACK,
-            Standing { anew: true, .. } => "Another credential is configured.",
-            Standing { key_lost: false, .. } if was_lost => {
-                ask_for_another(core, conn, oauth).await?;
-                continue;
-            }
-            _ => continue,
-        };
-        let old = |h: &Hold| h.reason == HoldReason::CredentialRejected;
-        let old: Vec<Hold> = core.store.holds(conn.credential).into_iter().filter(old).collect();
-        // The provider has not answered yet.
-        let sentence = format!("{because} {} is asked again.", conn.spec.provider);
-        let told = |event: NewEvent| NewEvent { message: sentence.clone(), ..event };
-        let events = old.iter().filter(|h| h.ramp.is_none()).map(|h| told(holds::ended(conn, &now, h))).collect();
-        let lifted = old.into_iter().map(|h| HoldChange::Lift(h.scope)).collect();
-        let settled = findings::tokens_again(core, conn, now.stamp(), because);
-        let events = core.commit(commit(conn, None, lifted, events, settled)).await?;
-        core.publish(events);
-        mark(core, conn, vault, false).await?;
+        greet(core, &conn).await?;
     }
     Ok(())
+}
+
+/// Refusals of an earlier credential mean nothing for the one that the operator gave since, nor for the stored one that can be opened
+/// again. Where the key is lost, a person is asked at once.
+pub async fn greet(core: &Core, conn: &Conn) -> Result<(), StoreError> {
+    let Some((oauth, vault)) = renewing(core, conn) else { return Ok(()) };
+    let now = core.clock.now();
+    let was_lost = findings::key_was_lost(core, conn)?;
+    let because = match vault.standing(conn.credential, now.steady) {
+        Standing { withheld: true, .. } => return ask_for_the_key(core, conn, oauth, vault).await,
+        Standing { opened: true, .. } if was_lost => KEY_IS_BACK,
+        Standing { anew: true, .. } => "Another credential is configured.",
+        Standing { key_lost: false, .. } if was_lost => return ask_for_another(core, conn, oauth).await,
+        _ => return Ok(()),
+    };
+    let (lifted, events) = holds::asked_again(core, conn, &now, because);
+    let settled = findings::tokens_again(core, conn, now.stamp(), because);
+    let events = core.commit(commit(conn, None, lifted, events, settled)).await?;
+    core.publish(events);
+    mark(core, conn, vault, false).await
 }
 
 /// By a hold and a finding; where there is a hold already, by the finding.

@@ -56,15 +56,15 @@ fn heads(core: &Core, conn: &Conn, is_one: impl Fn(&Head) -> bool) -> Result<Vec
 pub fn restore(core: &Core) -> Result<(), StoreError> {
     let most = core.room.spec.memory / 8 * 7;
     for conn in core.connections.values().filter(|conn| conn.spec.gateway.enabled) {
-        let mut heads = heads(core, conn, |head| is_served(conn, head))?;
+        let mut heads = heads(core, &conn, |head| is_served(&conn, head))?;
         heads.sort_by_key(|head| std::cmp::Reverse((head.as_of.era, head.as_of.steady)));
         for head in heads {
-            if core.room.bytes() + head.bytes() > most || !still_waits(core, conn, &head)? {
+            if core.room.bytes() + head.bytes() > most || !still_waits(core, &conn, &head)? {
                 continue;
             }
             if let Some(body) = core.store.shelf_body(&head)? {
                 let place = conn.desk.place(head.key.target.clone());
-                room::put(core, conn, &place, Shelved { head, body });
+                room::put(core, &conn, &place, Shelved { head, body });
             }
         }
     }
@@ -89,7 +89,7 @@ pub fn look_for(core: &Core, conn: &Conn, place: &Arc<Place>, reading: Reading) 
 }
 
 fn is_served(conn: &Conn, head: &Head) -> bool {
-    head.key.credential == conn.credential || conn.spec.gateway.same_account
+    head.key.credential == conn.credential
 }
 
 /// Whether nothing of what a "not ready" waits for is in the file behind it.
@@ -130,7 +130,7 @@ pub async fn tidy(core: Arc<Core>) {
 
 async fn sweep(core: &Core) -> Result<(), StoreError> {
     let alive: Vec<(ConnectionKey, Vec<CredentialId>)> =
-        core.connections.values().map(|conn| (conn.spec.key.clone(), alive(core, conn))).collect();
+        core.connections.values().map(|conn| (conn.spec.key.clone(), vec![conn.credential])).collect();
     while core.store.sweep_shelf(&alive, SWEPT).await? && !core.stop.is_cancelled() {
         core.clock.sleep_until(core.clock.now().steady + PAUSE).await;
     }
@@ -138,15 +138,4 @@ async fn sweep(core: &Core) -> Result<(), StoreError> {
         core.clock.sleep_until(core.clock.now().steady + PAUSE).await;
     }
     Ok(())
-}
-
-/// Credentials whose answers the connection serves: its own, and where they are one account all that answers are kept of.
-fn alive(core: &Core, conn: &Conn) -> Vec<CredentialId> {
-    let mut all = vec![conn.credential];
-    if conn.spec.gateway.same_account {
-        all.extend(heads(core, conn, |_| true).unwrap_or_default().into_iter().map(|head| head.key.credential));
-        all.sort_unstable();
-        all.dedup();
-    }
-    all
 }

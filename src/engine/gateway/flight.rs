@@ -4,6 +4,7 @@
 use super::given::{Halt, PassedOn};
 use super::place::Entry;
 use crate::domain::gateway::Reading;
+use crate::domain::ids::CredentialId;
 use crate::upstream::pass::Rest;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 /// What is asked: the address as it is kept, and the headers that answers there are known to vary by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FlightKey {
+    /// What one key reads is not for another (P1).
+    pub credential: CredentialId,
     pub target: String,
     pub reading: Reading,
     pub varied: Vec<(String, String)>,

@@ -44,12 +44,12 @@ impl Appliance {
         let is_it = |key: &ConnectionKey| key.connection.as_str() == connection && key.organization == *organization;
         // Few, and no key has to be made for a look.
         let conn = self.core.connections.values().find(|conn| is_it(&conn.spec.key))?;
-        Some(Entrance { core: self.core.clone(), conn: conn.clone() })
+        Some(Entrance { core: self.core.clone(), conn })
     }
 
     /// Requests to gateways since the start, by connection and how they were answered.
     pub fn gateway_counts(&self) -> Vec<(ConnectionKey, given::How, u64)> {
-        let of = |conn: &Arc<Conn>| conn.desk.counts().map(|(how, count)| (conn.spec.key.clone(), how, count));
+        let of = |conn: Arc<Conn>| conn.desk.counts().map(|(how, count)| (conn.spec.key.clone(), how, count));
         self.core.connections.values().flat_map(of).collect()
     }
 }

@@ -109,7 +109,7 @@ impl Entrance {
 
     /// What was read with another key is not served for this one (P1).
     fn is_served(&self, entry: &Entry) -> bool {
-        entry.head().key.credential == self.conn.credential || self.conn.spec.gateway.same_account
+        entry.head().key.credential == self.conn.credential
     }
 
     /// A list out of a wider one that is fresh (P2).
@@ -151,6 +151,7 @@ impl Entrance {
         });
         let value = |name: String| question.sent.iter().find(|(n, _)| *n == name).map(|(_, v)| (name, v.clone()));
         let key = FlightKey {
+            credential: self.conn.credential,
             target: question.address.place.target.clone(),
             reading: question.reading,
             varied: known.into_iter().filter_map(value).collect(),

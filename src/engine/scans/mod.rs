@@ -2,7 +2,7 @@
 //! in force by [`publish`]; [`show`] tells readers about both. Knows who is fed by whom.
 //!
 //! What a page said is in the file with the charge that paid for it, so that a crash goes on with the next page and asks none again; the
-//! reading is given up where its question is another by then, or its last page is too old.
+//! reading is given up where its question or the credential is another by then, or its last page is too old.
 
 pub mod publish;
 pub mod show;
@@ -203,9 +203,10 @@ impl Work {
     /// The page to ask: of the reading under way, or the first of a new one. A new one is for the targets of this moment.
     pub async fn next_page(&mut self, core: &Core, conn: &Conn, scan: &Scan, question: Ask) -> Result<Ask, StoreError> {
         let now = core.clock.now();
-        if let Some(Building { question: asked, next: Some(next), last_at, .. }) = &self.state.building
+        if let Some(Building { question: asked, next: Some(next), last_at, begun_at, .. }) = &self.state.building
             && *asked == question
             && now.age_of(*last_at) <= RESUME_WITHIN
+            && begun_at.steady >= conn.since.steady
         {
             return Ok(next.clone());
         }
@@ -272,8 +273,8 @@ pub async fn move_on(core: Arc<Core>) {
 
 /// Moves what is published to its place, and takes away what nothing needs any more.
 async fn settle(core: &Core) -> Result<(), StoreError> {
-    let scans = core.connections.values().flat_map(|conn| &conn.scans);
-    let known: Vec<TargetKey> = scans.map(|scan| scan.key().clone()).collect();
+    let scans: Vec<Arc<Scan>> = core.connections.values().flat_map(|conn| conn.scans.clone()).collect();
+    let known: Vec<TargetKey> = scans.iter().map(|scan| scan.key().clone()).collect();
     while !core.stop.is_cancelled() && core.store.settle_generation(BATCH).await? {
         tokio::task::yield_now().await;
     }

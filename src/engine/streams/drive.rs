@@ -80,6 +80,8 @@ async fn attempt(core: &Arc<Core>, shared: &Shared, ear: &mut Option<Ear>) {
             tracing::warn!(%connection, %endpoint, "no event stream: {detail}");
             failed(shared, now, Met::Denied(Denied::Unavailable(words::ended(&format!("No stream: {detail}")))));
         }
+        // Whoever comes again is given a stream of the new one.
+        Err(Stopped::Superseded) => shared.change(|state| state.course.over()),
         Err(stopped) => {
             let until = until(shared, &stopped, now);
             let denied = Appliance::new(core.clone()).denied(&stopped, "No stream");
@@ -138,6 +140,10 @@ async fn read(core: &Core, shared: &Shared, ear: &mut Option<Ear>, mut flow: Eve
 /// Whether an operator has stopped the connection, or it has another credential now: what was opened with the old one ends.
 async fn no_more(core: &Core, shared: &Shared) -> Option<String> {
     let conn = &shared.conn;
+    if core.connections.is_superseded(conn) {
+        shared.change(|state| state.course.over());
+        return Some("the connection has another credential now".to_owned());
+    }
     if !core.may_ask(conn, &*conn.state.lock().await, Caller::Gateway) {
         let until = core.clock.now().steady + LATER;
         shared.change(|state| state.course.refused(until));

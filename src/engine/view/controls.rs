@@ -68,6 +68,25 @@ impl Serialize for IntervalView {
     }
 }
 
+/// Where the credential comes from: what is configured, and what was set instead. Never the secret.
+#[derive(Clone, Debug, Serialize)]
+pub struct CredentialView {
+    /// In words; null: none is sent.
+    pub configured: Option<String>,
+    /// Null: what is configured is in force.
+    pub set: Option<CredentialSetView>,
+    /// Another secret is another key of the same account.
+    pub same_account: bool,
+    /// Since when requests count for the account that they count for now; null: always.
+    pub since: Option<When>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct CredentialSetView {
+    pub by: String,
+    pub at: When,
+}
+
 /// The polling of the whole process.
 #[derive(Clone, Debug, Serialize)]
 pub struct PollingView {

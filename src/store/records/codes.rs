@@ -48,7 +48,8 @@ codes!(EventKind, "event": TargetChanged = 0, TargetSeen = 1, TargetTroubled = 2
     BreakerOpened = 5, BreakerClosed = 6, JobChanged = 7, ControlChanged = 8, Appliance = 9, FindingOpened = 10, FindingClosed = 11, PhaseChanged = 12,
     ScanPublished = 13, ScanTroubled = 14, Probed = 15);
 codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitOffered = 2, SuddenEmptiness = 3,
-    WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7, WebhookFailing = 8);
+    WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7, WebhookFailing = 8,
+    CredentialUnreadable = 9);
 
 codes!(Kept, "kind of answer": Data = 0, NotReady = 1);
 codes!(Reading, "method": Get = 0, Head = 1);
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(
             words(FindingKind::word),
             "foreign_spending lower_limit higher_limit_offered sudden_emptiness wait_above_ceiling scan_incomplete \
-             credential_reauthorize deprecated webhook_failing"
+             credential_reauthorize deprecated webhook_failing credential_unreadable"
         );
         assert_eq!(words(Kept::word), "data not_ready");
         assert_eq!(words(Reading::method), "GET HEAD");

@@ -164,6 +164,29 @@ fn a_file_loses_one_line_break_and_nothing_else() {
 }
 
 #[test]
+fn an_environment_file_is_read_as_services_read_it_and_wins_over_the_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("keys.env");
+    let read = |text: &str, own: Option<&'static str>| {
+        std::fs::write(&file, text).unwrap();
+        let source = SecretSource::Listed { file: file.clone(), name: "YARD_KEY".to_owned() };
+        read_with(&source, |_| own.map(Into::into)).map(|secret| secret.unwrap().expose().to_owned())
+    };
+    for (text, value) in [
+        ("YARD_KEY=key-1234\n", "key-1234"),
+        ("# YARD_KEY=no\nexport YARD_KEY = 'key 1234'\nYARD_KEY_2=other\n", "key 1234"),
+        ("YARD_KEY=old-one\r\nYARD_KEY=\"new=one\"\r\n", "new=one"),
+    ] {
+        assert_eq!(read(text, Some("of the environment")).as_deref(), Ok(value), "{text:?}");
+    }
+    assert_eq!(read("OTHER=1", Some("of the environment")).as_deref(), Ok("of the environment"));
+    let said = read("OTHER=1", None).unwrap_err();
+    assert!(said.starts_with("Neither the environment file") && said.contains("YARD_KEY=..."), "{said}");
+    let said = read("YARD_KEY=abc", None).unwrap_err();
+    assert!(said.contains("has only 3") && !said.contains("abc"), "{said}");
+}
+
+#[test]
 fn one_secret_is_one_budget_and_no_secret_is_bounded_by_its_origin() {
     let (here, there) = ([1; 32], [2; 32]);
     let key = secret("shared-key");

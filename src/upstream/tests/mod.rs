@@ -3,6 +3,7 @@
 mod bodies;
 mod clock;
 mod door;
+mod keyring;
 mod open;
 mod pass;
 mod provider;
@@ -10,8 +11,10 @@ mod route;
 mod tls;
 
 use super::Request;
+use super::boundary::Secrets;
 use super::http::HttpDoor;
-use super::redact::Secret;
+use super::keyring::Keyring;
+use super::redact::{Redactor, Secret};
 use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, Organization};
 use crate::domain::reply::Reply;
@@ -37,6 +40,7 @@ fn spec(base_url: &str, carrier: Carrier, network: NetworkSpec) -> ConnectionSpe
         base_url: base_url.to_owned(),
         secret: SecretSource::None,
         carrier,
+        new_secret: Default::default(),
         oauth: None,
         conditional: Conditional::default(),
         limits: vec![],
@@ -74,6 +78,18 @@ fn get(location: &str) -> Request {
     Request { connection: yard(), method: "GET", location: location.to_owned(), headers: vec![], body: vec![] }
 }
 
+/// A door whose secrets stay as they are.
+fn door(
+    specs: &[ConnectionSpec],
+    own: BTreeMap<ConnectionKey, Secret>,
+    clock: Arc<JumpClock>,
+) -> Result<HttpDoor, String> {
+    let secrets = Secrets { own, ..Secrets::default() };
+    let redactor = Redactor::new(secrets.all());
+    let keyring = Keyring::new([0; 32], Default::default(), specs, &secrets, redactor.clone());
+    HttpDoor::new(specs, keyring, clock, redactor, None)
+}
+
 struct Bench {
     door: HttpDoor,
     clock: Arc<JumpClock>,
@@ -90,7 +106,7 @@ impl Bench {
             _ => BTreeMap::from([(yard(), Secret::new(KEY.to_owned()).unwrap())]),
         };
         let clock = Arc::new(JumpClock::default());
-        let door = HttpDoor::new(&[spec], secrets, clock.clone()).unwrap();
+        let door = door(&[spec], secrets, clock.clone()).unwrap();
         Bench { door, clock }
     }
 
@@ -101,7 +117,7 @@ impl Bench {
     }
 
     async fn ask_within(&self, send_by: Steady, deadline: Steady, request: Request) -> Reply {
-        let reply = self.door.send_within(send_by, deadline, request).await;
+        let reply = self.door.send_within(None, send_by, deadline, request).await;
         tells_no_secret(&reply);
         reply
     }

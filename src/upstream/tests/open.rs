@@ -15,8 +15,10 @@ async fn opened(script: Vec<Step>, last: Option<&str>) -> (Bench, Provider, Open
     let provider = Provider::with(script).await;
     let bench = Bench::new(&provider.base_url(), query());
     let now = bench.clock.now().steady;
-    let opened =
-        bench.door.open_within(now + Span(1500), now + Span(5000), &get("/events?of=1"), last.map(Into::into)).await;
+    let opened = bench
+        .door
+        .open_within(None, now + Span(1500), now + Span(5000), &get("/events?of=1"), last.map(Into::into))
+        .await;
     tells_no_secret(&opened.reply);
     (bench, provider, opened)
 }
@@ -105,7 +107,7 @@ async fn nothing_is_written_after_the_time_to_send() {
     let bench = Bench::new(&provider.base_url(), query());
     let now = bench.clock.now().steady;
     bench.clock.jump(Span(10));
-    let opened = bench.door.open_within(now, now + Span(5000), &get("/events"), None).await;
+    let opened = bench.door.open_within(None, now, now + Span(5000), &get("/events"), None).await;
     assert_eq!((opened.reply.result, opened.events.is_none()), (Err(Failure::NotSent), true));
     assert_eq!(provider.requests(), [""; 0]);
 }

@@ -26,7 +26,7 @@ fn asks(location: &str) -> Passing {
 
 async fn pass(bench: &Bench, passing: Passing) -> Passed {
     let now = bench.clock.now().steady;
-    bench.door.pass_within(now + Span(1500), now + Span(5000), passing).await
+    bench.door.pass_within(None, now + Span(1500), now + Span(5000), passing).await
 }
 
 async fn relayed(script: Vec<Step>, carrier: Carrier, passing: Passing) -> (Relayed, String) {

@@ -1,6 +1,6 @@
 //! Where a credential may travel, and where it may not.
 
-use super::super::route::{NoWay, Route};
+use super::super::route::{Attached, NoWay, Route};
 use super::*;
 
 fn route(base_url: &str, carrier: Carrier) -> Route {
@@ -8,12 +8,16 @@ fn route(base_url: &str, carrier: Carrier) -> Route {
     Route::new(&spec(base_url, carrier, quick()), Some(&secret)).unwrap()
 }
 
+fn carried(r: &Route) -> Attached {
+    r.credential(Some(&Secret::new(KEY.to_owned()).unwrap())).unwrap()
+}
+
 fn ask(r: &Route, location: &str) -> Result<reqwest::Url, NoWay> {
-    r.url(location, &r.credential(|| None).unwrap())
+    r.url(location, &carried(r))
 }
 
 fn headers(r: &Route, asked: &[(String, String)]) -> reqwest::header::HeaderMap {
-    Route::headers(asked, &r.credential(|| None).unwrap())
+    Route::headers(asked, &carried(r))
 }
 
 #[test]
@@ -80,7 +84,8 @@ fn basic_is_user_and_secret_in_base64() {
         let carrier = Carrier::Basic { user: user.map(str::to_owned) };
         let secret = Secret::new(secret.to_owned()).unwrap();
         let route = Route::new(&spec("https://api.test", carrier, quick()), Some(&secret))?;
-        Ok::<_, String>(headers(&route, &[])["authorization"].to_str().unwrap().to_owned())
+        let carried = route.credential(Some(&secret))?;
+        Ok::<_, String>(Route::headers(&[], &carried)["authorization"].to_str().unwrap().to_owned())
     };
     // RFC 7617 section 2.
     assert_eq!(with(Some("Aladdin"), "open sesame").unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");

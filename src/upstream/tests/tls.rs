@@ -87,9 +87,8 @@ fn a_machine_without_authorities_polls_its_own_network_and_says_what_https_needs
 #[test]
 #[ignore = "run by a_machine_without_authorities_polls_its_own_network_and_says_what_https_needs"]
 fn child_has_no_authorities() {
-    let open = |base_url| {
-        HttpDoor::new(&[spec(base_url, Carrier::None, quick())], BTreeMap::new(), Arc::new(JumpClock::default()))
-    };
+    let open =
+        |base_url| door(&[spec(base_url, Carrier::None, quick())], BTreeMap::new(), Arc::new(JumpClock::default()));
     assert!(open("http://10.0.0.1").is_ok());
     let said = open("https://api.test").err().unwrap();
     assert_eq!(

@@ -140,11 +140,25 @@ impl Vault {
 
     /// A sentence where what is stored cannot be used.
     pub fn join(&mut self, joining: Joining<'_>) -> Option<String> {
-        let Joining { connection, credential, spec, refresh, client_secret, stored } = joining;
+        let (connection, credential) = (joining.connection.clone(), joining.credential);
         self.owners.insert(connection.clone(), credential);
         if self.grants().contains_key(&credential) {
             return None;
         }
+        let grant = self.grant(joining);
+        let Standing { key_lost, withheld, .. } = grant.standing;
+        self.grants().insert(credential, grant);
+        key_lost.then(|| lost_key(&connection, withheld))
+    }
+
+    /// Another refresh token or client secret was configured, or set, of a credential that joined before. Not while a renewal is under way.
+    pub fn replant(&self, joining: Joining<'_>) {
+        let (credential, grant) = (joining.credential, self.grant(joining));
+        self.grants().insert(credential, grant);
+    }
+
+    fn grant(&self, joining: Joining<'_>) -> Grant {
+        let Joining { credential, spec, refresh, client_secret, stored, .. } = joining;
         let seed = seed(credential, refresh.expose());
         let configured = configured(seed, spec, client_secret);
         let (version, kept) = stored.map_or_else(Default::default, |(version, bytes)| (version, Kept::of(&bytes)));
@@ -162,9 +176,7 @@ impl Vault {
         let standing = Standing { version, anew, key_lost, withheld, opened: held.is_some(), ..Standing::default() };
         let held = held.unwrap_or_else(fresh);
         self.hide(&held);
-        let (spec, client_secret, pending) = (spec.clone(), client_secret.cloned(), None);
-        self.grants().insert(credential, Grant { spec, client_secret, held, pending, configured, standing });
-        key_lost.then(|| lost_key(&connection, withheld))
+        Grant { spec: spec.clone(), client_secret: client_secret.cloned(), held, pending: None, configured, standing }
     }
 
     fn grants(&self) -> MutexGuard<'_, BTreeMap<CredentialId, Grant>> {

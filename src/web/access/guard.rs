@@ -5,10 +5,12 @@ use super::limits::{Change, Peer};
 use super::{Intent, Listener, Shown, Viewer, decide, hosts, presented};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 /// Judges everything but forms; puts a [`Viewer`] into the request.
@@ -28,6 +30,27 @@ pub async fn guard(State(web): State<WebState>, mut request: Request, next: Next
             next.run(request).await
         }
         Err(problem) => Problem { ask: listener == Listener::Network, ..problem }.into_response(),
+    }
+}
+
+/// From where a request came, for what is told of it afterwards. Through a proxy it is the proxy's address.
+pub struct Whence(Option<IpAddr>);
+
+impl<S: Sync> FromRequestParts<S> for Whence {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Whence, Infallible> {
+        Ok(Whence(parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip())))
+    }
+}
+
+impl Whence {
+    /// `ann (page, 192.0.2.7)`
+    pub fn tell(&self, who: &str, how: &str) -> String {
+        match self.0 {
+            Some(address) => format!("{who} ({how}, {})", address.to_canonical()),
+            None => format!("{who} ({how}, this machine)"),
+        }
     }
 }
 

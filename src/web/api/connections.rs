@@ -5,6 +5,7 @@ use crate::domain::ids::{JobId, Organization};
 use crate::engine::controls::Controls;
 use crate::engine::view::JobView;
 use crate::web::WebState;
+use crate::web::access::guard::Whence;
 use crate::web::errors::{Kind, Problem};
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -38,6 +39,45 @@ pub async fn change(
     let wanted =
         Controls::read(&object(&ask.headers, &body)?).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
     Ok(json(web.shelf().change(&ask.connection(name), wanted, ask.viewer.by()).await?))
+}
+
+/// `PUT {"secret": "..."}`: instead of the configured one, until it is cleared. It is never shown again.
+pub async fn set_credential(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    whence: Whence,
+    ask: Ask,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    ask.may_change()?;
+    let object = object(&ask.headers, &body)?;
+    let secret = match (object.get("secret").and_then(Value::as_str), object.len()) {
+        (Some(secret), 1) => secret.to_owned(),
+        _ => return Err(Problem::new(Kind::Invalid, "The body is {\"secret\": \"...\"}, a text, and nothing else.")),
+    };
+    set(&web, &ask, name, Some(secret), &whence).await
+}
+
+/// The configured one is in force again.
+pub async fn clear_credential(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    whence: Whence,
+    ask: Ask,
+) -> Result<Response, Problem> {
+    ask.may_change()?;
+    set(&web, &ask, name, None, &whence).await
+}
+
+async fn set(
+    web: &WebState,
+    ask: &Ask,
+    name: String,
+    secret: Option<String>,
+    whence: &Whence,
+) -> Result<Response, Problem> {
+    let by = whence.tell(ask.viewer.by(), "API");
+    Ok(json(web.shelf().set_credential(&ask.connection(name), secret, &by).await?))
 }
 
 /// What a probe would cost.

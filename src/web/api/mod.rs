@@ -23,7 +23,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -35,6 +35,10 @@ pub fn router() -> Router<WebState> {
     Router::new()
         .route("/connections", get(connections::list))
         .route("/connections/{connection}", get(connections::one).patch(connections::change))
+        .route(
+            "/connections/{connection}/credential",
+            put(connections::set_credential).delete(connections::clear_credential),
+        )
         .route("/connections/{connection}/scans", get(connections::scans))
         .route("/connections/{connection}/ledger", get(connections::ledger))
         .route("/connections/{connection}/probe", get(connections::probe_cost).post(connections::probe))

@@ -57,6 +57,7 @@ struct Page {
     /// What operators set, in short.
     overrides: Vec<controls::Control>,
     controls_href: String,
+    credential_href: String,
     plan_query: String,
 }
 
@@ -183,6 +184,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         webhooks: webhooks(&web, &visit, &face, (&name, &frame.root), web.shelf().webhooks(&key).await?),
         enabled: view.enabled,
         overrides: controls::overrides(&face, &view),
+        credential_href: format!("{}/credential{}", segment(&name), visit.suffix()),
         controls_href: format!("{}/controls{}", segment(&name), visit.suffix()),
         plan_query: format!("?connection={}{}", segment(&name), visit.suffix().replace('?', "&")),
         switch: visit.action(&web, &frame.root, &format!("c/{}/polling", segment(&name))),

@@ -5,6 +5,7 @@ pub mod actions;
 pub mod activity;
 pub mod connection;
 pub mod controls;
+pub mod credential;
 pub mod error;
 pub mod history;
 pub mod overview;

@@ -330,6 +330,15 @@ impl Shelf for Sample {
         self.note(format!("{by} changes {key}: {wanted:?}"));
         Box::pin(async move { self.connection(key) })
     }
+    fn set_credential<'a>(
+        &'a self,
+        key: &'a ConnectionKey,
+        secret: Option<String>,
+        by: &'a str,
+    ) -> Slow<'a, ConnectionView> {
+        self.note(format!("{by} gives {key} a credential of {:?} characters", secret.map(|s| s.len())));
+        Box::pin(async move { self.connection(key) })
+    }
     fn webhooks<'a>(&'a self, key: &'a ConnectionKey) -> Slow<'a, Vec<WebhookView>> {
         let failing = !self.closed.is_empty() && key.connection.as_str() == "yard";
         Box::pin(async move { Ok(if failing { vec![webhooks::dispatch()] } else { Vec::new() }) })

@@ -93,6 +93,12 @@ pub fn yard() -> ConnectionView {
             inactivity_ttl_seconds: ControlView { configured: None, set: None },
             completion_grace_seconds: ControlView { configured: Some(Seconds::whole(0)), set: None },
         },
+        credential: CredentialView {
+            configured: Some("the file /etc/larder/yard.key".to_owned()),
+            set: None,
+            same_account: false,
+            since: None,
+        },
         forecast: ForecastView { requests_per_day: 1152, units_per_day: 1152, ceiling_targets: Some(1) },
         oldest_age_seconds: Some(41),
         findings: vec![],

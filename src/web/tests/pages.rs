@@ -96,6 +96,57 @@ async fn a_page_tells_the_age_of_the_reading_from_that_of_the_answer() {
 }
 
 #[tokio::test]
+async fn p6_an_old_page_is_told_so_and_every_answer_says_which_build_serves() {
+    let site = Site::loopback(Sample::calm());
+    let build = build::BUILD;
+    for path in ["/", "/c/yard", "/api/v1/connections", "/livez", "/nowhere", "/static/app.js"] {
+        let reply = site.get(path).await;
+        assert_eq!(reply.headers()["larder-build"], build, "{path}");
+    }
+    let page = site.page("/c/yard").await;
+    assert!(page.contains(&format!("data-build=\"{build}\"")) && page.contains(&format!("build={build}")), "{page}");
+    let asked = |path: &'static str, stated: &'static str| {
+        site.send(ask(Method::GET, path, &[("larder-build", stated)]).body(Body::empty()).unwrap())
+    };
+    assert_eq!(asked("/c/yard", build).await.status(), StatusCode::OK);
+    for path in ["/c/yard", "/api/v1/connections"] {
+        let refused = asked(path, "00000000").await;
+        assert_eq!(
+            (refused.status(), &refused.headers()["larder-build"]),
+            (StatusCode::CONFLICT, &build.parse().unwrap())
+        );
+        assert!(text(refused).await.contains("urn:larder:problem:stale_client"), "{path}");
+    }
+    assert_eq!(site.get("/api/v1/events?after=1&build=00000000").await.status(), StatusCode::CONFLICT);
+    assert_eq!(site.get(&format!("/api/v1/events?after=1&build={build}")).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_credential_is_replaced_on_the_page_and_not_shown_again() {
+    let site = Site::loopback(Sample::calm());
+    assert!(site.page("/c/yard").await.contains("href=\"yard/credential\""));
+    let page = site.page("/c/yard/credential").await;
+    assert!(part(&page, "credential").contains("<dd>the file /etc/larder/yard.key</dd>"), "{page}");
+    let secret = ("secret", " new-key-of-the-yard ");
+    let done = site.fill("/c/yard/credential", "c/yard/credential", &[("token", "owner-token"), secret]).await;
+    assert_eq!((done.status(), &done.headers()["location"]), (StatusCode::SEE_OTHER, &"credential".parse().unwrap()));
+    let noted = site.sample.asked().join("\n");
+    assert!(
+        noted.contains("owner of default (page, this machine) gives default/yard a credential of Some(19)"),
+        "{noted}"
+    );
+    assert!(!noted.contains("new-key"), "{noted}");
+    for (values, status) in [
+        (vec![("token", "owner-token")], StatusCode::BAD_REQUEST),
+        (vec![("token", "reader-token"), secret], StatusCode::FORBIDDEN),
+        (vec![("token", "north-token"), secret], StatusCode::FORBIDDEN),
+        (vec![secret], StatusCode::UNAUTHORIZED),
+    ] {
+        assert_eq!(site.fill("/c/yard/credential", "c/yard/credential", &values).await.status(), status, "{values:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_stale_target_hedges() {
     let stale = Site::loopback(Sample::locked_out()).page("/c/yard/t/controller").await;
     insta::assert_snapshot!("target_banner_stale", part(&stale, "banner"));
@@ -111,6 +162,7 @@ async fn what_others_said_is_text_and_nothing_else() {
         "/",
         "/c/yard",
         "/c/yard/controls",
+        "/c/yard/credential",
         "/polling",
         "/c/yard/t/controller",
         "/spend?by=endpoint",

@@ -47,8 +47,13 @@ impl TestApp {
     pub async fn start(config: Config) -> TestApp {
         let mut app = TestApp::prepared(config);
         app.boots().await;
-        app.token = app.new_token("tests").await;
+        app.makes_a_token().await;
         app
+    }
+
+    /// For changes.
+    pub async fn makes_a_token(&mut self) {
+        self.token = self.new_token("tests").await;
     }
 
     /// Folder and configuration, nothing running.
@@ -130,6 +135,16 @@ impl TestApp {
 
     pub fn terminate(&mut self) {
         self.running.as_mut().expect("a running appliance").terminate();
+    }
+
+    /// SIGHUP: the configuration is read anew.
+    pub fn rereads(&self) {
+        self.running.as_ref().expect("a running appliance").hangup();
+    }
+
+    /// A secret that it is given while it runs.
+    pub fn is_given(&mut self, secret: &str) {
+        self.secrets.push(secret.to_owned());
     }
 
     /// SIGTERM, and its end within the time.

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 pub enum CountedBy {
     Key,
     KeyAndEndpoint,
+    /// All keys are one account's.
+    Account,
 }
 
 /// `amount` requests in any stretch of `window`. Refused requests count too: the strictest providers do that.
@@ -36,6 +38,7 @@ impl Quota {
     /// Takes the arrival in; says whether it was within the limit.
     pub fn arrives(&mut self, key: &str, endpoint: &str, at: Instant) -> bool {
         let bucket = match self.by {
+            CountedBy::Account => Default::default(),
             CountedBy::Key => (key.to_owned(), String::new()),
             CountedBy::KeyAndEndpoint => (key.to_owned(), endpoint.to_owned()),
         };

@@ -142,6 +142,7 @@ impl Field {
             lives: size.lives,
             fills: false,
             shared: false,
+            rotates: false,
         };
         let versions = (0..size.orders).map(|_| versions(&size, dice)).collect();
         let troubles = troubles(&scenario, dice);

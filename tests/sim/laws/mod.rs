@@ -31,7 +31,7 @@ pub struct Broken {
 
 pub type Verdict = Result<(), Broken>;
 
-fn broken<T>(law: &'static str, at: Ms, detail: impl Into<String>) -> Result<T, Broken> {
+pub fn broken<T>(law: &'static str, at: Ms, detail: impl Into<String>) -> Result<T, Broken> {
     Err(Broken { law, at, detail: detail.into() })
 }
 

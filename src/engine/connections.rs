@@ -1,0 +1,42 @@
+//! The connections as they run now. One that gets another credential is put in the place of the one before, which ends what it began;
+//! everything that does not hang on the credential is the same in both. Decides nothing.
+
+use super::core::Conn;
+use crate::domain::ids::ConnectionKey;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub struct Connections {
+    all: RwLock<BTreeMap<ConnectionKey, Arc<Conn>>>,
+    /// One credential is replaced at a time.
+    pub rotating: tokio::sync::Mutex<()>,
+}
+
+impl Connections {
+    pub fn new(connections: impl IntoIterator<Item = Conn>) -> Connections {
+        let keyed = connections.into_iter().map(|conn| (conn.spec.key.clone(), Arc::new(conn)));
+        Connections { all: RwLock::new(keyed.collect()), rotating: tokio::sync::Mutex::default() }
+    }
+
+    pub fn get(&self, key: &ConnectionKey) -> Option<Arc<Conn>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// All of this moment, in the order of their keys.
+    pub fn values(&self) -> impl Iterator<Item = Arc<Conn>> + use<> {
+        let all: Vec<Arc<Conn>> = self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        all.into_iter()
+    }
+
+    /// From now on these are the ones of their keys. All at once: nobody sees one of two that share a credential without the other.
+    pub fn replace(&self, connections: Vec<Conn>) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.extend(connections.into_iter().map(|conn| (conn.spec.key.clone(), Arc::new(conn))));
+    }
+
+    /// Whether another one stands in this one's place, with another credential.
+    pub fn is_superseded(&self, conn: &Conn) -> bool {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(&conn.spec.key).is_some_and(|now| now.credential != conn.credential)
+    }
+}

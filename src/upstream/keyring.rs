@@ -1,0 +1,212 @@
+//! The secrets of all connections as they are now: the configured one, what an operator set instead, and those of before, for the requests
+//! that were admitted with them. Shows none. Knows the key beside the data file; must not know budgets, nor when a secret is replaced.
+
+use super::boundary::{self, Secrets};
+use super::redact::{Redactor, Secret, fingerprint};
+use super::route;
+use super::tokens::SealKey;
+use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::spec::{Carrier, ConnectionSpec};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+const PURPOSE: &str = "set by an operator";
+
+/// What a connection gets.
+pub enum Change {
+    /// What the file or the environment says now; with the client's secret, where it renews its tokens.
+    Configured(Option<Secret>, Option<Secret>),
+    /// Instead of the configured one, until it is cleared.
+    Set(Secret),
+    Cleared,
+}
+
+/// A change that was looked at and is not in force yet.
+pub struct Considered {
+    connection: ConnectionKey,
+    /// Of the secret that will be in force.
+    pub fingerprint: CredentialId,
+    /// The secret in force becomes another one, or its client's does.
+    pub differs: bool,
+    /// For the store: what an operator set. `None`: nothing is set afterwards.
+    pub sealed: Option<Vec<u8>>,
+    after: Held,
+}
+
+impl Considered {
+    /// What will be in force, and the client's secret.
+    pub fn secrets(&self) -> (Option<&Secret>, Option<&Secret>) {
+        (self.after.in_force(), self.after.client.as_ref())
+    }
+}
+
+#[derive(Clone, Default)]
+struct Held {
+    configured: Option<Secret>,
+    client: Option<Secret>,
+    set: Option<Secret>,
+    sealed: Option<Vec<u8>>,
+}
+
+impl Held {
+    fn in_force(&self) -> Option<&Secret> {
+        self.set.as_ref().or(self.configured.as_ref())
+    }
+}
+
+/// A connection's secrets, and how they travel.
+struct Ring {
+    carrier: Carrier,
+    origin: String,
+    held: Held,
+    /// By the credentials that requests with them are charged to.
+    former: BTreeMap<CredentialId, Secret>,
+}
+
+impl Ring {
+    fn carried(&self, payer: Option<CredentialId>) -> Option<&Secret> {
+        payer.and_then(|payer| self.former.get(&payer)).or(self.held.in_force())
+    }
+}
+
+/// Replaced while requests are under way: each goes out with the secret whose budget paid for it.
+pub struct Keyring {
+    installation: [u8; 32],
+    data: PathBuf,
+    redactor: Redactor,
+    rings: RwLock<BTreeMap<ConnectionKey, Ring>>,
+    seal: Mutex<Option<SealKey>>,
+}
+
+impl Keyring {
+    /// `data` is the data file: the key that seals lies beside it, and is made when something is sealed first.
+    pub fn new(
+        installation: [u8; 32],
+        data: PathBuf,
+        connections: &[ConnectionSpec],
+        secrets: &Secrets,
+        redactor: Redactor,
+    ) -> Keyring {
+        let ring = |spec: &ConnectionSpec| {
+            let configured = secrets.own.get(&spec.key).cloned();
+            let held = Held { configured, client: secrets.clients.get(&spec.key).cloned(), ..Held::default() };
+            let (carrier, origin) = (spec.carrier.clone(), boundary::origin(&spec.base_url).to_owned());
+            (spec.key.clone(), Ring { carrier, origin, held, former: BTreeMap::new() })
+        };
+        let rings = RwLock::new(connections.iter().map(ring).collect());
+        Keyring { installation, data, redactor, rings, seal: Mutex::default() }
+    }
+
+    /// What an operator set in an earlier run. The error is a sentence: then the configured one is in force.
+    pub fn restore(&self, connection: &ConnectionKey, sealed: Vec<u8>) -> Result<(), String> {
+        let lost = || {
+            format!(
+                "the credential that was set for connection {connection} cannot be opened with the key file (it is another one, or new); \
+                 Larder uses the configured one. Set it again, or clear it"
+            )
+        };
+        let bytes = self.with_key(|key| Ok(key.open(bound_to(&self.installation, connection), PURPOSE, &sealed)))?;
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+        let secret = text.and_then(|text| Secret::new(text).ok()).ok_or_else(lost)?;
+        self.redactor.keep(&secret);
+        if let Some(ring) = self.rings.write().unwrap_or_else(PoisonError::into_inner).get_mut(connection) {
+            (ring.held.set, ring.held.sealed) = (Some(secret), Some(sealed));
+        }
+        Ok(())
+    }
+
+    /// Whether an operator's is in force.
+    pub fn is_set(&self, connection: &ConnectionKey) -> bool {
+        self.rings().get(connection).is_some_and(|ring| ring.held.set.is_some())
+    }
+
+    /// The fingerprint of what travels with a request that this credential pays for; `None`: of what is in force.
+    pub fn fingerprint(&self, connection: &ConnectionKey, payer: Option<CredentialId>) -> Option<CredentialId> {
+        let rings = self.rings();
+        let ring = rings.get(connection)?;
+        Some(fingerprint(&self.installation, ring.carried(payer), &ring.origin))
+    }
+
+    /// What is in force, and the client's secret.
+    pub fn in_force(&self, connection: &ConnectionKey) -> (Option<Secret>, Option<Secret>) {
+        let rings = self.rings();
+        let held = rings.get(connection).map(|ring| &ring.held);
+        (held.and_then(|held| held.in_force().cloned()), held.and_then(|held| held.client.clone()))
+    }
+
+    /// What travels with a request that this credential pays for.
+    pub(super) fn secret(&self, connection: &ConnectionKey, payer: Option<CredentialId>) -> Option<Secret> {
+        self.rings().get(connection)?.carried(payer).cloned()
+    }
+
+    /// Whether the change can be made, and what it comes to. From here on nothing shows the new secret. The error is a sentence.
+    pub fn consider(&self, connection: &ConnectionKey, change: Change) -> Result<Considered, String> {
+        let rings = self.rings();
+        let ring = rings.get(connection).ok_or_else(|| format!("there is no connection {connection}"))?;
+        let mut after = ring.held.clone();
+        match change {
+            Change::Configured(own, client) => (after.configured, after.client) = (own, client),
+            Change::Set(_) if ring.carrier == Carrier::None => {
+                return Err("this connection sends no credential, so none can be set".to_owned());
+            }
+            Change::Set(secret) => {
+                route::attach(&ring.carrier, Some(&secret))?;
+                self.redactor.keep(&secret);
+                let bound = bound_to(&self.installation, connection);
+                let sealed = self.with_key(|key| key.seal(bound, PURPOSE, secret.expose().as_bytes()))?;
+                (after.set, after.sealed) = (Some(secret), Some(sealed));
+            }
+            Change::Cleared => (after.set, after.sealed) = (None, None),
+        }
+        route::attach(&ring.carrier, after.in_force())?;
+        after.configured.iter().chain(&after.client).for_each(|secret| self.redactor.keep(secret));
+        Ok(Considered {
+            connection: connection.clone(),
+            fingerprint: fingerprint(&self.installation, after.in_force(), &ring.origin),
+            differs: !same(ring.held.in_force(), after.in_force())
+                || !same(ring.held.client.as_ref(), after.client.as_ref()),
+            sealed: after.sealed.clone(),
+            after,
+        })
+    }
+
+    /// From now on it is in force. What was admitted for `before` still goes out with the secret of before, unless that is the same credential.
+    pub fn adopt(&self, considered: Considered, before: CredentialId, now: CredentialId) {
+        let mut rings = self.rings.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(ring) = rings.get_mut(&considered.connection) else { return };
+        ring.former.remove(&now);
+        if before != now {
+            ring.former.extend(ring.held.in_force().map(|secret| (before, secret.clone())));
+        }
+        ring.held = considered.after;
+    }
+
+    fn rings(&self) -> RwLockReadGuard<'_, BTreeMap<ConnectionKey, Ring>> {
+        self.rings.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_key<T>(&self, doing: impl FnOnce(&SealKey) -> Result<T, String>) -> Result<T, String> {
+        let mut key: MutexGuard<'_, Option<SealKey>> = self.seal.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = match &mut *key {
+            Some(key) => key,
+            none => none.insert(SealKey::beside(&self.data)?.0),
+        };
+        doing(key)
+    }
+}
+
+fn same(one: Option<&Secret>, other: Option<&Secret>) -> bool {
+    one.map(Secret::expose) == other.map(Secret::expose)
+}
+
+/// What is sealed for one connection opens for no other.
+fn bound_to(installation: &[u8; 32], connection: &ConnectionKey) -> CredentialId {
+    let mut hasher = blake3::Hasher::new_keyed(installation);
+    for part in ["connection", connection.organization.as_str(), connection.connection.as_str()] {
+        hasher.update(&(part.len() as u64).to_be_bytes()).update(part.as_bytes());
+    }
+    let mut id = [0; 16];
+    id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    CredentialId(id)
+}

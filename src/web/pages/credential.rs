@@ -1,0 +1,61 @@
+//! `/c/{connection}/credential`: where the credential comes from, and the form that replaces it. A secret comes in by it and never goes out.
+
+use super::actions::{Sent, back};
+use super::show::{Face, Moment};
+use super::{Action, Frame, Visit, html, segment};
+use crate::web::WebState;
+use crate::web::access::guard::Whence;
+use crate::web::errors::Problem;
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+#[derive(Template)]
+#[template(path = "credential.html")]
+struct Page {
+    frame: Frame,
+    name: String,
+    /// Of the connection's page, beside this one.
+    href: String,
+    configured: Option<String>,
+    /// By whom, and when.
+    set: Option<(String, Moment)>,
+    same_account: bool,
+    since: Option<Moment>,
+    replace: Action,
+}
+
+pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
+    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let credential = web.shelf().connection(&visit.connection(&name))?.credential;
+    let frame = visit.frame(&web, &face, Some(&name));
+    let page = Page {
+        href: format!("{}{}", segment(&name), visit.suffix()),
+        configured: credential.configured,
+        set: credential.set.map(|set| (set.by, face.moment(set.at))),
+        same_account: credential.same_account,
+        since: face.maybe(credential.since),
+        replace: visit.action(&web, &frame.root, &format!("c/{}/credential", segment(&name))),
+        name,
+        frame,
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+/// `secret`, or `clear`, which gives the word back to the file.
+pub async fn change(
+    State(web): State<WebState>,
+    Path(connection): Path<String>,
+    whence: Whence,
+    sent: Sent,
+) -> Result<Response, Problem> {
+    let key = sent.connection(connection)?;
+    let secret = match (sent.form.get("clear"), sent.form.get("secret")) {
+        (Some(_), _) => None,
+        (None, Some(secret)) => Some(secret.trim().to_owned()),
+        (None, None) => return Err(Problem::bad_request("The form has no credential in it. Nothing was changed.")),
+    };
+    web.shelf().set_credential(&key, secret, &whence.tell(sent.by(), "page")).await?;
+    Ok(back("credential", &key.organization, ""))
+}
