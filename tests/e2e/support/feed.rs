@@ -71,7 +71,8 @@ impl Feed {
         let door = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let (mut cuts, mut told) = (cuts.clone(), told.clone());
-                (cuts.mark_unchanged(), told.mark_unchanged());
+                cuts.mark_unchanged();
+                told.mark_unchanged();
                 tokio::spawn(serve(socket, within.clone(), cuts, told));
             }
         });
