@@ -4,7 +4,11 @@
 pub mod bare;
 pub mod day;
 pub mod field;
+pub mod floor;
 pub mod http;
+pub mod load;
+pub mod origin;
+pub mod peers;
 pub mod process;
 pub mod redis;
 

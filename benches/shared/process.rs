@@ -41,10 +41,63 @@ impl Process {
 
     /// `VmRSS`, `VmHWM` and the like, in kB.
     pub fn memory_kb(&self, key: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("/proc");
-        let line = status.lines().find(|l| l.starts_with(key)).expect("a known key");
-        line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number")
+        status_kb(self.child.id(), key).expect("a known key of a process that runs")
     }
+}
+
+/// In what `/proc` counts a processor's time.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A server that has workers, as one.
+impl Process {
+    /// Time of processors that it and what it started have taken.
+    pub fn cpu(&self) -> Duration {
+        let ticks: u32 =
+            self.family().iter().map(|(_, stat)| stat[13..15].iter().map(|n| number(n)).sum::<u32>()).sum();
+        TICK * ticks
+    }
+
+    /// Resident, kB, of it and what it started; what they share counts for each.
+    pub fn resident_kb(&self) -> u64 {
+        self.family().iter().filter_map(|(pid, _)| status_kb(*pid, "VmRSS")).sum()
+    }
+
+    /// Each with its fields of `stat`, numbered as proc(5) does, less one.
+    fn family(&self) -> Vec<(u32, Vec<String>)> {
+        let folders = std::fs::read_dir("/proc").expect("/proc").flatten();
+        let all = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok()).filter_map(stat);
+        let mut others: Vec<(u32, Vec<String>)> = all.collect();
+        let mut found: Vec<(u32, Vec<String>)> = Vec::new();
+        loop {
+            let is_one = |(pid, stat): &(u32, Vec<String>)| {
+                *pid == self.child.id() || found.iter().any(|(parent, _)| *parent == number(&stat[3]))
+            };
+            let (more, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(is_one);
+            if more.is_empty() {
+                return found;
+            }
+            found.extend(more);
+            others = rest;
+        }
+    }
+}
+
+/// `None`: it has ended meanwhile.
+fn stat(pid: u32) -> Option<(u32, Vec<String>)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may have anything in it.
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields = ["", ""].into_iter().chain(rest.split_whitespace()).map(str::to_owned);
+    Some((pid, fields.collect()))
+}
+
+fn status_kb(pid: u32, key: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find(|line| line.starts_with(key))?.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn number(text: &str) -> u32 {
+    text.parse().expect("a number")
 }
 
 impl Process {
