@@ -19,18 +19,18 @@ pub struct Entry {
     pub written: OnceLock<HeaderMap>,
     /// Those of them that go with a 304.
     pub written_304: OnceLock<HeaderMap>,
-    /// The same as a hit of this second has them: its age and what is left of its life stand in them.
-    pub of_now: RwLock<Option<OfNow>>,
+    /// The same as a hit of this second has them, whole and as a 304: its age, and what is left of its life and of the budget, stand in them.
+    pub of_now: [RwLock<Option<OfNow>>; 2],
     /// Steady ms of its last use.
     used: AtomicU64,
 }
 
-/// The headers of a hit, for as long as age and `ttl` are these.
+/// The headers of a hit, for as long as age and `ttl` are these, in this second of the steady timeline.
 #[derive(Debug)]
 pub struct OfNow {
     pub age_s: u64,
     pub ttl_s: i64,
-    pub unmodified: bool,
+    pub second: u64,
     pub headers: HeaderMap,
 }
 
@@ -44,7 +44,7 @@ impl Entry {
             id,
             written: OnceLock::new(),
             written_304: OnceLock::new(),
-            of_now: RwLock::default(),
+            of_now: Default::default(),
             used: AtomicU64::new(now.0),
         }
     }

@@ -210,7 +210,7 @@ impl Appliance {
 impl Entrance {
     /// Whether what is read there is a stream of events, whatever a client says.
     pub fn is_stream(&self, address: &Address) -> bool {
-        self.conn.desk.gate.policy(&address.location).stream
+        self.conn.desk.gate.policy_by(&address.rules).stream
     }
 
     /// Reads a stream of the provider together with everybody else who reads it, from behind the event `last`. Opened only if the budget

@@ -90,7 +90,9 @@ pub fn is_unmodified(asked: &[(String, String)], etag: &str, last_modified: &str
 
 /// Weak comparison (RFC 9110 section 8.8.3.2).
 fn same_weakly(a: &str, b: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    fn opaque(tag: &str) -> &str {
+        tag.trim().trim_start_matches("W/")
+    }
     opaque(a) == opaque(b)
 }
 

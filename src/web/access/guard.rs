@@ -6,8 +6,8 @@ use super::{Intent, Listener, Shown, Viewer, decide, hosts, presented};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::convert::Infallible;
@@ -59,14 +59,14 @@ fn is_open(path: &str) -> bool {
     path == "/livez" || path == "/readyz" || path.starts_with("/static/")
 }
 
+/// What proxies say of who asked them.
+static PROXIED: [HeaderName; 3] =
+    [header::FORWARDED, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-real-ip")];
+
 /// A request that came through a proxy is not from this machine, whatever address it arrives at.
 pub fn listener_of(web: &WebState, headers: &HeaderMap) -> Listener {
     match web.access().listener {
-        Listener::Loopback
-            if ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|h| headers.contains_key(*h)) =>
-        {
-            Listener::Network
-        }
+        Listener::Loopback if PROXIED.iter().any(|name| headers.contains_key(name)) => Listener::Network,
         listener => listener,
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::web::errors::Problem;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
@@ -82,10 +82,12 @@ pub fn names_one(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
+static SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
 /// Whether the request may have been caused by a page of another site. Browsers send `Origin` with every change; a program that
 /// sends none is judged by its token alone.
 pub fn is_foreign(headers: &HeaderMap) -> bool {
-    if headers.get("sec-fetch-site").is_some_and(|v| v == "cross-site") {
+    if headers.get(&SEC_FETCH_SITE).is_some_and(|v| v == "cross-site") {
         return true;
     }
     let Some(origin) = headers.get(header::ORIGIN) else { return false };

@@ -90,8 +90,8 @@ impl Caller {
             Intent::Read => viewer.may_read(&key.organization),
             Intent::Change => viewer.may_change(&key.organization),
         };
-        let detail = format!("This token does not belong to the organization {}.", key.organization);
-        if may { Ok(viewer) } else { Err(Problem::new(Kind::Forbidden, detail)) }
+        let detail = || format!("This token does not belong to the organization {}.", key.organization);
+        if may { Ok(viewer) } else { Err(Problem::new(Kind::Forbidden, detail())) }
     }
 
     fn dressed(&self, _: &WebState, problem: Problem) -> Problem {

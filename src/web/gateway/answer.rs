@@ -59,7 +59,11 @@ pub(super) fn write(
     (asked, now): (&HeaderMap, &Now),
 ) -> Response<Body> {
     let mut response = match given {
-        Given::Shelf { entry, life, how, stale } => shelved(&entry, (&life, &how, stale), reading, asked),
+        Given::Shelf { entry, life, how, stale } => {
+            let mut response = shelved(entrance, &entry, (&life, &how, stale), reading, (asked, now));
+            homeward(entrance, asked, response.headers_mut());
+            return response;
+        }
         Given::Passed { answer, how } => {
             let body = if reading == Reading::Head { Body::empty() } else { Body::from(answer.body.clone()) };
             let mut response = passed(&answer, &how, body);
@@ -76,31 +80,34 @@ pub(super) fn write(
         Given::Denied { halt, how } => denied(web, &halt, &how, reading),
     };
     homeward(entrance, asked, response.headers_mut());
-    if let Some((left, policy)) = entrance.rate_limit(now) {
-        response.headers_mut().insert(RATE_LIMIT, left);
-        response.headers_mut().insert(RATE_LIMIT_POLICY, policy);
-    }
+    limited(entrance, now, response.headers_mut());
     response
 }
 
+/// What is left for clients of this gateway.
+fn limited(entrance: &Entrance, now: &Now, headers: &mut HeaderMap) {
+    if let Some((left, policy)) = entrance.rate_limit(now) {
+        headers.insert(RATE_LIMIT, left);
+        headers.insert(RATE_LIMIT_POLICY, policy);
+    }
+}
+
 fn shelved(
+    entrance: &Entrance,
     entry: &Entry,
     (life, how, stale): (&Life, &CacheStatus, Option<String>),
     reading: Reading,
-    asked: &HeaderMap,
+    (asked, now): (&HeaderMap, &Now),
 ) -> Response<Body> {
     let head = entry.head();
-    let unmodified = is_conditional(asked) && head.status == 200 && {
-        let text = crate::engine::gateway::ask::as_text(asked);
-        is_unmodified(&text, &etag(head), &last_modified(head))
-    };
+    let unmodified = head.status == 200 && is_as_the_client_has_it(entry, asked);
     let body = match reading {
         _ if unmodified => Body::empty(),
         Reading::Head => Body::empty(),
         Reading::Get => Body::from(entry.body.clone()),
     };
     let status = if unmodified { Ok(StatusCode::NOT_MODIFIED) } else { StatusCode::from_u16(head.status) };
-    let mut headers = dated(entry, life, how, unmodified);
+    let mut headers = dated((entrance, now), entry, (life, how), unmodified);
     if reading == Reading::Head && !unmodified && head.key.reading == Reading::Get {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(head.body_bytes));
     }
@@ -123,26 +130,36 @@ fn shelved(
     respond(status, headers, body)
 }
 
-/// With its age and where it came from. Of a plain hit they are made once a second, however many ask.
-fn dated(entry: &Entry, life: &Life, how: &CacheStatus, unmodified: bool) -> HeaderMap {
-    let (age_s, ttl_s) = (life.age.as_secs(), life.ttl_s());
+/// With its age, where it came from and what is left. Of a plain hit they are made once a second, however many ask.
+fn dated(
+    (entrance, now): (&Entrance, &Now),
+    entry: &Entry,
+    (life, how): (&Life, &CacheStatus),
+    unmodified: bool,
+) -> HeaderMap {
+    let (age_s, ttl_s, second) = (life.age.as_secs(), life.ttl_s(), now.steady.0 / 1000);
     let is_plain = *how == CacheStatus::hit(life);
-    let is_it = |known: &&OfNow| (known.age_s, known.ttl_s, known.unmodified) == (age_s, ttl_s, unmodified);
-    if is_plain && let Some(known) = entry.of_now.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(is_it)
-    {
+    let of_now = &entry.of_now[usize::from(unmodified)];
+    let is_it = |known: &&OfNow| (known.age_s, known.ttl_s, known.second) == (age_s, ttl_s, second);
+    if is_plain && let Some(known) = of_now.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(is_it) {
         return known.headers.clone();
     }
     let mut headers = match unmodified {
         true => entry.written_304.get_or_init(|| written(standing_304(entry.head()))).clone(),
-        false => entry.written.get_or_init(|| written(standing(entry.head()))).clone(),
+        false => whole(entry).clone(),
     };
     headers.insert(header::AGE, HeaderValue::from(age_s));
     put(&mut headers, CACHE_STATUS, cache_status(Some(entry.head()), how));
+    limited(entrance, now, &mut headers);
     if is_plain {
-        let known = OfNow { age_s, ttl_s, unmodified, headers: headers.clone() };
-        *entry.of_now.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        let known = OfNow { age_s, ttl_s, second, headers: headers.clone() };
+        *of_now.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
     }
     headers
+}
+
+fn whole(entry: &Entry) -> &HeaderMap {
+    entry.written.get_or_init(|| written(standing(entry.head())))
 }
 
 /// What of a whole answer the client wants.
@@ -156,8 +173,15 @@ fn part_of(entry: &Entry, reading: Reading, status: StatusCode, asked: &HeaderMa
 
 const TAKEN_STALE: &str = "the client takes what is over (max-stale, only-if-cached)";
 
-fn is_conditional(asked: &HeaderMap) -> bool {
-    asked.contains_key(header::IF_NONE_MATCH) || asked.contains_key(header::IF_MODIFIED_SINCE)
+/// By its own conditions, and the validators that it was shown.
+fn is_as_the_client_has_it(entry: &Entry, asked: &HeaderMap) -> bool {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let of = |name: HeaderName| {
+        asked.get_all(&name).iter().map(|value| (name.as_str().to_owned(), text(value))).collect::<Vec<_>>()
+    };
+    let conditions: Vec<_> = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE].into_iter().flat_map(of).collect();
+    let shown = |name: HeaderName| whole(entry).get(name).map(text).unwrap_or_default();
+    !conditions.is_empty() && is_unmodified(&conditions, &shown(header::ETAG), &shown(header::LAST_MODIFIED))
 }
 
 fn passed(answer: &PassedOn, how: &CacheStatus, body: Body) -> Response<Body> {
