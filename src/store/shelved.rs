@@ -79,6 +79,12 @@ impl Store {
         })
     }
 
+    /// The head of what is kept under exactly this.
+    pub fn shelf_head(&self, key: &ShelfKey, variant: &Variant, kept: Kept) -> Result<Option<Head>, StoreError> {
+        let row = tables::shelf_row(&key.connection, HEAD, &key.credential, EntryId::from_parts(key, variant, kept));
+        self.core().read(|s| s.get(Table::Shelf, &row, records::shelf_head_of))
+    }
+
     /// The answer that is kept under exactly this.
     pub fn shelved(&self, key: &ShelfKey, variant: &Variant, kept: Kept) -> Result<Option<Shelved>, StoreError> {
         let id = EntryId::from_parts(key, variant, kept);

@@ -16,7 +16,7 @@ use crate::domain::spec::Conditional;
 use crate::domain::target::{TargetState, Trouble};
 use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
-use crate::engine::gateway::readings::{self, Filling};
+use crate::engine::gateway::readings;
 use crate::engine::phases::Completing;
 use crate::engine::targets::Target;
 use crate::engine::{findings, words};
@@ -200,7 +200,7 @@ pub async fn settle(
     let quiet =
         learned.quiet && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
-    let filed = filling.as_ref().map(Filling::write);
+    let filed = filling.as_ref().and_then(|filling| filling.write(core));
     let (phase_row, phase_event) = completing.as_ref().map(|c| (c.row(target), c.event(target))).unzip();
     let commit = Commit {
         resolve: after.resolved(core, conn, exchanged),

@@ -91,7 +91,7 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
     let mut kept = None;
     let keep = |heard: &Heard| {
         kept = keep(core, conn, question, &policy, heard);
-        kept.iter().map(|shelved| filed::filing(shelved, question.known.as_ref().map(|known| known.head()))).collect()
+        kept.iter().filter_map(|shelved| filed::filing(core, shelved)).collect()
     };
     match pass(core, conn, passage, keep).await {
         Err(_) if unwanted.is_cancelled() => Landing::GivenUp,

@@ -59,6 +59,7 @@ impl Desk {
         if addresses.len() >= MOST_PLACES {
             addresses.clear();
         }
+        address.place.asked.store(true, Ordering::Relaxed);
         addresses.insert(raw.into(), address.clone());
         Ok(address)
     }

@@ -8,11 +8,14 @@ use crate::domain::gateway::{Head, Kept, Reading, ShelfKey, Shelved, Until};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, EventId};
 use crate::domain::time::Span;
 use crate::engine::core::{Conn, Core};
-use crate::rules::gateway::{EntryId, Location};
+use crate::rules::gateway::Location;
 use crate::store::{StoreError, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// An answer with more headers, or longer ones, is in memory alone.
+const MOST_HEADERS: usize = 512;
+const MOST_HEAD: u64 = 256 << 10;
 /// Heads that are read in one go.
 const PAGE: usize = 256;
 /// Events that are looked through for what ended a "not ready" while nobody watched.
@@ -23,14 +26,16 @@ const SWEPT: usize = 64;
 /// Between two batches: polls and readers come first.
 const PAUSE: Span = Span(200);
 
-/// How an answer is filed: whole, or where its body stands there already, its head alone.
-pub fn filing(shelved: &Shelved, before: Option<&Head>) -> Write {
-    let same =
-        |before: &Head| before.digest == shelved.head.digest && EntryId::of(before) == EntryId::of(&shelved.head);
-    match before.is_some_and(same) {
-        true => Write::Reshelve(shelved.head.clone()),
-        false => Write::Shelve(shelved.clone()),
-    }
+/// How an answer is filed: whole, or where its body stands in the file already, its head alone. `None`: no record has room for its headers,
+/// and the charge that it would ride with must be written whatever it says.
+pub fn filing(core: &Core, shelved: &Shelved) -> Option<Write> {
+    let head = &shelved.head;
+    let is_writable = head.headers.len().max(head.variant.len()) <= MOST_HEADERS
+        && head.bytes().saturating_sub(head.body_bytes) <= MOST_HEAD;
+    let filed = core.store.shelf_head(&head.key, &head.variant, head.kept).ok().flatten();
+    let stands = filed.is_some_and(|filed| filed.digest == head.digest);
+    let write = if stands { Write::Reshelve(head.clone()) } else { Write::Shelve(shelved.clone()) };
+    is_writable.then_some(write)
 }
 
 /// What a write to `written` makes void in the file.
@@ -64,6 +69,7 @@ pub fn restore(core: &Core) -> Result<(), StoreError> {
             }
             if let Some(body) = core.store.shelf_body(&head)? {
                 let place = conn.desk.place(head.key.target.clone());
+                place.asked.store(true, Ordering::Relaxed);
                 room::put(core, &conn, &place, Shelved { head, body });
             }
         }

@@ -101,11 +101,14 @@ pub struct Place {
     answers: RwLock<Vec<Arc<Entry>>>,
     /// The file was looked at for what is kept here.
     pub looked: AtomicBool,
+    /// Somebody asked for it through the gateway.
+    pub asked: AtomicBool,
 }
 
 impl Place {
     pub fn new(target: String) -> Place {
-        Place { target, answers: RwLock::default(), looked: AtomicBool::new(false) }
+        let (looked, asked) = Default::default();
+        Place { target, answers: RwLock::default(), looked, asked }
     }
 
     /// What `pick` makes of the answers that are here.

@@ -6,7 +6,7 @@ use super::flight::Landing;
 use super::given::Halt;
 use super::place::{Entry, Place};
 use super::{filed, room};
-use crate::domain::gateway::{Head, Kept, Reading, Shelved};
+use crate::domain::gateway::{Kept, Reading, Shelved};
 use crate::domain::ids::Caller;
 use crate::domain::outcome::Outcome;
 use crate::domain::reply::{Answer, Reply};
@@ -19,6 +19,7 @@ use crate::engine::words;
 use crate::rules::gateway::{Answered, Location, Times, confirmed, fits, key, shelve, variant};
 use crate::store::Write;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What the door sends with a target's request, as far as an answer may vary by it.
 fn sent_for_targets() -> Vec<(String, String)> {
@@ -92,7 +93,6 @@ fn newest(place: &Place, question: &Question) -> Option<Arc<Entry>> {
 pub struct Filling {
     place: Arc<Place>,
     shelved: Shelved,
-    before: Option<Head>,
 }
 
 /// What a target's answer puts onto the shelf; `None` where nobody could ask for it through the gateway, or it is no good answer.
@@ -131,13 +131,14 @@ pub fn filling(
         _ => return None,
     };
     let fits_in = shelved.head.body_bytes <= room::largest(core) && !conn.desk.is_overtaken(&shelved.head);
-    fits_in.then(|| Filling { place, shelved, before: known.map(|known| known.head().clone()) })
+    fits_in.then_some(Filling { place, shelved })
 }
 
 impl Filling {
-    /// What rides with the commit.
-    pub fn write(&self) -> Write {
-        filed::filing(&self.shelved, self.before.as_ref())
+    /// What rides with the commit, where somebody has asked for it through the gateway: nobody else has a use for it in the file.
+    pub fn write(&self, core: &Core) -> Option<Write> {
+        let asked = self.place.asked.load(Ordering::Relaxed);
+        if asked { filed::filing(core, &self.shelved) } else { None }
     }
 
     pub fn put(self, core: &Core, conn: &Conn) {

@@ -72,6 +72,8 @@ fn make_room(core: &Core) {
         .collect();
     for (place, entry) in surplus(&all, core.room.spec.memory / 8 * LEFT_IN_EIGHTHS) {
         drop_from(core, &place, |one| one.id == entry.id);
+        // The file may have it still.
+        place.looked.store(false, Ordering::Relaxed);
     }
 }
 
