@@ -196,7 +196,7 @@ pub async fn settle(
         after.void();
     }
     let outcome = after.verdict.outcome;
-    let learned = of_now(core, conn, learned(conn, target, before, content, &after, &reply));
+    let learned = super::of_now(core, conn, learned(conn, target, before, content, &after, &reply));
     let quiet =
         learned.quiet && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
@@ -380,18 +380,6 @@ pub fn troubled(
 fn target_event(target: &Target, kind: EventKind, at: Stamp, message: String) -> NewEvent {
     let connection = Some(target.key.connection.clone());
     NewEvent { kind, at, connection, target: Some(target.key.target.clone()), message }
-}
-
-/// What was read with a credential that is another by now is nothing to ask the other one about.
-fn of_now(core: &Core, conn: &Conn, mut learned: Learned) -> Learned {
-    if core.connections.is_superseded(conn) {
-        for write in &mut learned.writes {
-            if let Write::Target(_, state) = write {
-                (state.etag, state.last_modified) = (None, None);
-            }
-        }
-    }
-    learned
 }
 
 /// The validators of this answer; a confirmation that brings none keeps the old ones.

@@ -337,6 +337,18 @@ fn was_read_with(conn: &Conn, before: &TargetState) -> bool {
     before.as_of.is_some_and(|as_of| as_of.steady >= conn.since.steady)
 }
 
+/// What was read with a credential that is another by now is nothing to ask the other one about.
+fn of_now(core: &Core, conn: &Conn, mut learned: learn::Learned) -> learn::Learned {
+    if core.connections.is_superseded(conn) {
+        for write in &mut learned.writes {
+            if let Write::Target(_, state) = write {
+                (state.etag, state.last_modified) = (None, None);
+            }
+        }
+    }
+    learned
+}
+
 /// Asks cheaply where the provider gave validators (RFC 9110 section 13).
 fn validators(before: &TargetState) -> Vec<(String, String)> {
     let etag = before.etag.iter().map(|v| ("if-none-match".to_owned(), v.clone()));
