@@ -120,11 +120,15 @@ async fn pass(browser: TcpStream, appliance: SocketAddr, counts: &Counts) {
 fn outdate(chunk: &mut [u8], counts: &Counts) {
     let mark = b"data-build=\"";
     let Some(at) = chunk.windows(mark.len()).position(|w| w == mark) else { return };
+    // A refusal is no page that is loaded; and what the head says is the appliance's own.
+    if chunk.starts_with(b"HTTP/1.1 409") {
+        return;
+    }
     let Some(left) = counts.outdated.load(Ordering::SeqCst).checked_sub(1) else { return };
     counts.outdated.store(left, Ordering::SeqCst);
     let id = chunk[at + mark.len()..].iter().take_while(|b| **b != b'"').count();
     let own = chunk[at + mark.len()..at + mark.len() + id].to_vec();
-    replace(chunk, &own, &vec![b'0'; id]);
+    replace(&mut chunk[at..], &own, &vec![b'0'; id]);
 }
 
 /// By something of the same length, everywhere.
