@@ -7,7 +7,7 @@
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
-//! * [`rotation`] another credential while everything runs · [`notes`] what people should know of start and configuration
+//! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences

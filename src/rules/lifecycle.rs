@@ -29,7 +29,7 @@ pub const fn speaks(phase: Phase) -> bool {
 }
 
 /// F11: whether nothing changed for too long. Counted from the last change, or since somebody made it active after that, to the last
-/// word about it ([`heard_at`]): what nobody asked for days may have changed all the time. A target that never answered has nothing
+/// word about it (`heard_at`): what nobody asked for days may have changed all the time. A target that never answered has nothing
 /// that could have changed.
 pub fn is_inactive(life: &Life, state: &TargetState, ttl: Option<Span>, now: &Now) -> bool {
     let (Phase::Active, Some(changed), Some(ttl)) = (life.phase, state.changed_at, ttl) else { return false };

@@ -2,7 +2,7 @@
 //!
 //! * [`desk`] what a connection's gateway keeps in memory, [`place`] the answers under one address
 //! * [`read`] a reading: from the shelf, else by a flight that all who ask the same wait for ([`flight`], [`ask`])
-//! * [`write`] what may change something: through the budget as a command
+//! * [`mod@write`] what may change something: through the budget as a command
 //! * [`readings`] what the poller reads is an answer for clients too
 //! * [`room`] how much of it fits in memory, [`filed`] its way to the file and back
 //!

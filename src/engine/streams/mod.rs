@@ -1,5 +1,5 @@
 //! Event streams of providers, each opened once for all who read it (P4, P5). The course of a stream is [`crate::rules::stream`]'s; here
-//! it is kept, driven by one task for each stream ([`drive`]), and read ([`Reader`]).
+//! it is kept, driven by one task for each stream (`drive`), and read ([`Reader`]).
 //!
 //! A reader pulls: nothing waits in a queue of its own, so one that is slow costs nobody anything and finds out itself what it missed.
 

@@ -2,7 +2,7 @@
 //! provider is asked, and what the answer says of itself. Pure, as all of `rules`: `now` is an argument. Must not know sockets, flights or
 //! files.
 //!
-//! A request's way: [`Location::read`] -> [`Gate::passage`] and [`Gate::policy`] -> [`key`] and [`select`] -> [`decide`] -> where the provider
+//! A request's way: [`Location::read`] -> [`Gate::passage`] and [`Gate::policy`] -> [`key()`] and [`select`] -> [`decide()`] -> where the provider
 //! answered [`may_keep`] and [`shelve`], or [`confirmed`] -> [`standing`], [`CacheStatus`], [`is_unmodified`].
 
 mod answer;
