@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::domain::reply::Failure;
+use crate::upstream::pass::{Passed, Passing};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::{Path, PathBuf};
@@ -62,14 +63,34 @@ async fn child_asks_over_https() {
     for _ in 0..2 {
         let answer = bench.ask(get("/status")).await.result.unwrap();
         assert_eq!(answer.body, b"GET /status?api_key=*** HTTP/1.1");
+        // What is passed on for clients goes by sockets of its own, in the client's spelling.
+        let passed = passed_on(&bench).await.result.unwrap();
+        assert_eq!(passed.body, b"GET /it's?api_key=*** HTTP/1.1");
     }
     for (certificate, words) in
         [("early.pem", "not valid yet; check the clock"), ("late.pem", "has expired; check the clock")]
     {
-        let reply = Bench::new(&secure_provider(certificate).await, query()).ask(get("/status")).await;
+        let bench = Bench::new(&secure_provider(certificate).await, query());
+        let reply = bench.ask(get("/status")).await;
         assert_eq!(reply.result, Err(Failure::Connect));
         assert!(reply.detail.contains(words), "{}", reply.detail);
+        let passed = passed_on(&bench).await;
+        assert_eq!(passed.result.unwrap_err(), Failure::Connect);
+        assert!(passed.detail.contains(words), "{}", passed.detail);
     }
+}
+
+async fn passed_on(bench: &Bench) -> Passed {
+    let now = bench.clock.now().steady;
+    let passing = Passing {
+        connection: yard(),
+        method: hyper::Method::GET,
+        location: "/it's".to_owned(),
+        headers: hyper::HeaderMap::new(),
+        body: bytes::Bytes::new(),
+        most: 50_000,
+    };
+    bench.door.pass_within(None, now + Span(1500), now + Span(5000), passing).await
 }
 
 #[tokio::test]
