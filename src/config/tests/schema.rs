@@ -18,7 +18,7 @@ const HOOK: &str = "[[connection.webhook]]\nname = \"w\"\nurl = \"http://x.test/
 fn stages() -> Vec<(&'static str, String)> {
     let at = |heading, text: &[&str]| (heading, text.concat());
     vec![
-        at("credential", &["[connection.credential]\nenv = \"K\"\n"]),
+        at("credential", &["[connection.credential]\nenv = \"K\"\nquery = \"k\"\n"]),
         at("oauth2", &[OAUTH]),
         at("client_secret", &[OAUTH, "[connection.credential.oauth2.client_secret]\nenv = \"S\"\n"]),
         at("[poll]", &["[connection.poll]\n"]),
