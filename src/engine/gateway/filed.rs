@@ -20,7 +20,7 @@ const MOST_HEAD: u64 = 256 << 10;
 const PAGE: usize = 256;
 /// Events that are looked through for what ended a "not ready" while nobody watched.
 const EVENTS: u64 = 1_000;
-/// How often the file is held against its bound, and how many answers go at a time.
+/// How often the file is held against its bound where little is filed, and how many answers go at a time.
 const EVERY: Span = Span::from_secs(300);
 const SWEPT: usize = 64;
 /// Between two batches: polls and readers come first.
@@ -34,8 +34,14 @@ pub fn filing(core: &Core, shelved: &Shelved) -> Option<Write> {
         && head.bytes().saturating_sub(head.body_bytes) <= MOST_HEAD;
     let filed = core.store.shelf_head(&head.key, &head.variant, head.kept).ok().flatten();
     let stands = filed.is_some_and(|filed| filed.digest == head.digest);
-    let write = if stands { Write::Reshelve(head.clone()) } else { Write::Shelve(shelved.clone()) };
-    is_writable.then_some(write)
+    if !is_writable {
+        return None;
+    }
+    if stands {
+        return Some(Write::Reshelve(head.clone()));
+    }
+    core.room.files(head.bytes());
+    Some(Write::Shelve(shelved.clone()))
 }
 
 /// What a write to `written` makes void in the file.
@@ -127,7 +133,9 @@ pub async fn tidy(core: Arc<Core>) {
         tokio::select! {
             () = core.stop.cancelled() => return,
             () = core.clock.sleep_until(due) => {}
+            () = core.room.much_filed() => {}
         }
+        core.room.counts_anew();
         if let Err(e) = sweep(&core).await {
             tracing::warn!("the gateway's part of the file is not tidied for now: {e}");
         }

@@ -5,25 +5,48 @@ use crate::domain::gateway::{Head, ShelfKey, ShelfSpec, Shelved};
 use crate::engine::core::{Conn, Core};
 use crate::rules::gateway::{self, Worth, digest, surplus};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use tokio::sync::Notify;
 
 /// A full shelf is emptied to this many eighths, so that not every answer has to look for room.
 const LEFT_IN_EIGHTHS: u64 = 7;
+
+/// The file's part is held against its bound after so many eighths of that were filed.
+const FILED_IN_EIGHTHS: u64 = 1;
 
 /// The room of all gateways together.
 #[derive(Debug, Default)]
 pub struct Room {
     pub spec: ShelfSpec,
     bytes: AtomicI64,
+    /// Bytes that were filed since the file's part was last held against its bound.
+    filed: AtomicU64,
+    full: Notify,
 }
 
 impl Room {
     pub fn new(spec: ShelfSpec) -> Room {
-        Room { spec, bytes: AtomicI64::new(0) }
+        Room { spec, ..Room::default() }
     }
 
     pub fn bytes(&self) -> u64 {
         u64::try_from(self.bytes.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// So many bytes go to the file.
+    pub fn files(&self, bytes: u64) {
+        if self.filed.fetch_add(bytes, Ordering::Relaxed) + bytes > self.spec.disk / 8 * FILED_IN_EIGHTHS {
+            self.full.notify_one();
+        }
+    }
+
+    /// Waits until much was filed since [`Room::counts_anew`].
+    pub async fn much_filed(&self) {
+        self.full.notified().await;
+    }
+
+    pub fn counts_anew(&self) {
+        self.filed.store(0, Ordering::Relaxed);
     }
 
     fn changes(&self, by: i64) {
