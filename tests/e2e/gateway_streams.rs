@@ -207,6 +207,7 @@ async fn p5_who_comes_to_a_held_connection_is_told_until_when() {
     feed.is(Mood::TooMany(Some("60")));
     let first = app.send(ask(None)).await.expect(429);
     assert_eq!(first.body, "Too Many Requests", "the provider's own words");
+    assert_eq!(first.header("retry-after"), Some("60"), "{:?}", first.headers);
     for _ in 0..3 {
         let refused = app.send(ask(None)).await;
         let wait: u64 = refused.header("retry-after").and_then(|v| v.parse().ok()).expect("a time to come again");
@@ -323,6 +324,16 @@ async fn what_is_no_stream_is_handed_on_and_not_asked_for_at_once_again() {
     );
     app.send(ask(None)).await.expect_problem(429);
     assert_eq!(feed.openings().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_stream_and_long_is_told_and_not_kept() {
+    let feed = Feed::start().await;
+    let app = yard(&feed).await;
+    feed.is(Mood::Answers(404, "x".repeat(64 * 1024 + 1).leak()));
+    let answer = app.send(ask(None)).await.expect(404);
+    assert!(answer.body.contains("65537 bytes") && answer.body.len() < 300, "{} bytes", answer.body.len());
+    assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

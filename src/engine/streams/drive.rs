@@ -9,6 +9,7 @@ use super::super::view::Denied;
 use super::super::words;
 use super::{Met, Shared};
 use crate::domain::ids::Caller;
+use crate::domain::reply::Answer;
 use crate::domain::time::{Span, Steady};
 use crate::rules::budget::Refusal;
 use crate::rules::hold::back;
@@ -22,6 +23,8 @@ use std::sync::Arc;
 const LATER: Span = Span::from_secs(60);
 /// No refusal is over sooner.
 const SOONEST: Span = Span(10);
+/// Bytes of a body that is no stream, above which it is not remembered: it would stay for as long as the stream does, and with each.
+const LONGEST: usize = 64 * 1024;
 /// No content: who is told so by a stream does not come again (WHATWG HTML, section 9.2.1).
 const NOTHING_TO_COME: u16 = 204;
 
@@ -74,7 +77,7 @@ async fn attempt(core: &Arc<Core>, shared: &Shared, ear: &mut Option<Ear>) {
         Ok(Opening::Answer(answer, verdict)) => {
             let sentence = words::reason(verdict.outcome, Some(answer.status), "no event stream");
             tracing::warn!(%connection, %endpoint, "{sentence}");
-            failed(shared, now, Met::Answer(answer));
+            failed(shared, now, Met::Answer(in_short(answer)));
         }
         Ok(Opening::Nothing(detail)) => {
             tracing::warn!(%connection, %endpoint, "no event stream: {detail}");
@@ -92,6 +95,20 @@ async fn attempt(core: &Arc<Core>, shared: &Shared, ear: &mut Option<Ear>) {
             });
         }
     }
+}
+
+/// As it is remembered for who waits for it. A long body is told of and left out: cut off, it could be taken for a whole one.
+fn in_short(mut answer: Answer) -> Answer {
+    let bytes = answer.body.len();
+    if bytes <= LONGEST {
+        answer.body.shrink_to_fit();
+        return answer;
+    }
+    let words =
+        format!("The provider answered {bytes} bytes that are no event stream; Larder hands on up to {LONGEST}.\n");
+    answer.headers.retain(|(name, _)| name != "content-type");
+    answer.headers.push(("content-type".to_owned(), "text/plain; charset=utf-8".to_owned()));
+    Answer { body: words.into_bytes(), ..answer }
 }
 
 fn failed(shared: &Shared, now: Steady, met: Met) {

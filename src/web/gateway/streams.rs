@@ -93,12 +93,16 @@ fn blocks(mut reader: Reader) -> impl Stream<Item = Bytes> + Send + 'static {
     }
 }
 
-/// What the provider says instead of a stream, as it says it.
+/// What the provider says instead of a stream, as it says it, and when it wants to be asked again.
 fn passed_on(answer: Answer) -> Response<Body> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let kind = answer.header("content-type").and_then(|kind| HeaderValue::from_str(kind).ok());
+    let told = [header::CONTENT_TYPE, header::RETRY_AFTER].into_iter().filter_map(|name| {
+        let value = answer.header(name.as_str()).and_then(|value| HeaderValue::from_str(value).ok())?;
+        Some((name, value))
+    });
+    let told: HeaderMap = told.collect();
     let mut response = respond(status, "larder; fwd=miss", Body::from(answer.body));
-    response.headers_mut().extend(kind.map(|kind| (header::CONTENT_TYPE, kind)));
+    response.headers_mut().extend(told);
     response
 }
 
