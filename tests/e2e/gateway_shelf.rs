@@ -1,6 +1,7 @@
 //! The gateway's shelf over restarts and crashes: it asks nobody again, makes nothing younger, and serves nothing that a write has overtaken
 //! (CASES P1; laws 4, 5, 6).
 
+use crate::support::config::IRRIGATION;
 use crate::support::script::{Asked, Script};
 use crate::support::wire::json;
 use crate::support::*;
@@ -128,6 +129,45 @@ async fn only_what_clients_ask_for_comes_into_the_file() {
     app.get("/gateway/yard/statusschedule.php?api_key=mine").await.expect(200);
     provider.has_seen(provider.count() + 2, SOON).await;
     assert_eq!(kept(&mut app).await, ["/statusschedule.php"]);
+}
+
+/// By HTTP's rules the provider's word counts for what a target reads as for what a client asks: it is on no shelf, in memory or on disk.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_provider_forbids_to_keep_is_not_kept_of_a_poll_either() {
+    for said in ["no-store, max-age=600", "private, max-age=600"] {
+        let provider = Script::answering(move |asked| {
+            let relay = format!("{{\"relay_id\":1,\"name\":\"n{}\",\"time\":9,\"run\":1}}", asked.number);
+            json(200, &[("cache-control", said)], &format!("{{\"relays\":[{relay}]}}"))
+        })
+        .await;
+        let gateway = "[connection.gateway]\nfreshness = \"http\"\n";
+        let config = Config::yard(&provider.base_url())
+            .tuned(|c| c.quiet().no_limits().body(&format!("{IRRIGATION}\n{gateway}")));
+        let mut app = TestApp::start(config).await;
+        app.has_polled("yard", "controller").await;
+        for n in 1..=3 {
+            let answer = app.get("/gateway/yard/statusschedule.php?api_key=mine").await.expect(200);
+            assert_eq!(answer.json()["relays"][0]["name"], format!("n{n}"), "{said}: {:?}", answer.headers);
+            let status = answer.header("cache-status").unwrap_or_default();
+            assert!(status.starts_with("larder; fwd=") && !status.contains("stored"), "{said}: {status}");
+        }
+        assert_eq!(provider.asked().len(), 4, "{said}: the poll, and one request for each client");
+        assert_eq!(kept(&mut app).await, Vec::<String>::new(), "{said}");
+    }
+}
+
+/// A HEAD has no body, so that nothing but the provider's own words tells one state of what is there from another.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_head_shows_no_validator_that_the_provider_does_not_give() {
+    let provider =
+        Script::answering(|_| b"HTTP/1.1 200 OK\r\ncontent-length: 4711\r\nconnection: close\r\n\r\n".to_vec()).await;
+    let app = TestApp::start(config(&provider.base_url(), &[])).await;
+    for _ in 0..2 {
+        let head = app.send(Ask::new("HEAD", "/gateway/hub/large")).await.expect(200);
+        assert_eq!((head.header("etag"), head.header("last-modified")), (None, None), "{:?}", head.headers);
+        assert_eq!(head.header("content-length"), Some("4711"));
+    }
+    assert_eq!(provider.asked().len(), 1);
 }
 
 /// What the file of an appliance that was stopped has of the gateway's answers.

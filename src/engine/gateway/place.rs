@@ -103,12 +103,14 @@ pub struct Place {
     pub looked: AtomicBool,
     /// Somebody asked for it through the gateway.
     pub asked: AtomicBool,
+    /// The provider forbade to keep what a target read here last.
+    pub forbidden: AtomicBool,
 }
 
 impl Place {
     pub fn new(target: String) -> Place {
-        let (looked, asked) = Default::default();
-        Place { target, answers: RwLock::default(), looked, asked }
+        let (looked, asked, forbidden) = Default::default();
+        Place { target, answers: RwLock::default(), looked, asked, forbidden }
     }
 
     /// What `pick` makes of the answers that are here.

@@ -6,17 +6,20 @@ use super::flight::Landing;
 use super::given::Halt;
 use super::place::{Entry, Place};
 use super::{filed, room};
-use crate::domain::gateway::{Kept, Reading, Shelved};
+use crate::domain::gateway::{Head, Kept, Reading, Shelved, Variant};
 use crate::domain::ids::Caller;
 use crate::domain::outcome::Outcome;
 use crate::domain::reply::{Answer, Reply};
+use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
 use crate::engine::fetch::exchange::Exchanged;
 use crate::engine::fetch::learn::Content;
 use crate::engine::fetch::{Done, Wish, fetch_in_turn, first_request};
 use crate::engine::targets::Target;
 use crate::engine::words;
-use crate::rules::gateway::{Answered, Location, Times, confirmed, fits, key, shelve, variant};
+use crate::rules::gateway::{
+    Answered, Asked, Location, NotKept, Policy, Times, Wishes, confirmed, fits, key, may_keep, shelve,
+};
 use crate::store::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,6 +42,10 @@ pub fn target_of(core: &Core, conn: &Conn, question: &Question) -> Option<Arc<Ta
     let takes_json = told("accept").is_none_or(|accept| accept.contains("*/*") || accept.contains("json"));
     let asked = &question.address.place.target;
     if question.alone || question.reading != Reading::Get || !takes_json || question.wishes.no_store {
+        return None;
+    }
+    // What it reads is not kept: its answer would be the poller's alone, and the client would have to ask once more.
+    if question.address.place.forbidden.load(Ordering::Relaxed) {
         return None;
     }
     // What it reads differs from what the client would be told: asking as the target would be a request for nothing.
@@ -71,7 +78,7 @@ pub async fn ask(core: &Core, conn: &Conn, target: &Target, question: &Question)
     match done {
         Err(stopped) => halt(Halt::stopped(conn, &stopped, &core.clock.now())),
         Ok(Done { outcome, .. }) if outcome.is_good() => {
-            newest(&question.address.place, question).map(|entry| Landing::Shelved { entry, status: None })
+            newest(&question.address.place, question, wished).map(|entry| Landing::Shelved { entry, status: None })
         }
         Ok(Done { outcome, .. }) => {
             let trouble = core.store.target(&target.key).ok().flatten().and_then(|state| state.trouble);
@@ -82,8 +89,11 @@ pub async fn ask(core: &Core, conn: &Conn, target: &Target, question: &Question)
     }
 }
 
-fn newest(place: &Place, question: &Question) -> Option<Arc<Entry>> {
-    let fitting = |e: &&Arc<Entry>| e.head().kept == Kept::Data && fits(&e.head().variant, &question.sent);
+/// Not what was there before it asked: the new answer may be one that is not kept.
+fn newest(place: &Place, question: &Question, wished: Stamp) -> Option<Arc<Entry>> {
+    let is_new = |head: &Head| (head.as_of.era, head.as_of.steady) >= (wished.era, wished.steady);
+    let is_it = |head: &Head| head.kept == Kept::Data && is_new(head) && fits(&head.variant, &question.sent);
+    let fitting = |e: &&Arc<Entry>| is_it(e.head());
     place.with(|entries| {
         entries.iter().filter(fitting).max_by_key(|e| (e.head().as_of.era, e.head().as_of.steady)).cloned()
     })
@@ -107,6 +117,7 @@ pub fn filling(
     let answer = reply.result.as_ref().ok().filter(|_| conn.spec.gateway.enabled && is_plain(target))?;
     let location = Location::read(&exchanged.location).ok()?;
     let place = conn.desk.place(location.target());
+    let policy = conn.desk.gate.policy(&location);
     let times = Times { asked_at: exchanged.reserved_at, as_of: reply.arrived_at };
     let sent = sent_for_targets();
     let known = place.with(|entries| {
@@ -117,21 +128,36 @@ pub fn filling(
         Content::Confirmed => {
             let known = known.as_ref()?;
             let head = confirmed(known.head(), &answer.headers, times)?;
+            allowed(&place, &policy, (head.status, &head.headers), &sent)?;
             Shelved { head, body: known.shelved.body.clone() }
         }
         Content::Replaced(_) if answer.status == 200 => {
             let headers = in_utf8(answer);
-            let variant = variant(&headers, &sent)?;
+            let as_what = allowed(&place, &policy, (200, &headers), &sent)?;
             let answered = Answered { status: 200, headers: &headers, outcome: Outcome::Data };
             let key = key(&conn.spec.key, conn.credential, Reading::Get, &location);
             let body: Arc<[u8]> = answer.body.as_slice().into();
             let before = known.as_ref().map(|e| e.head());
-            shelve(key, (Kept::Data, variant), &answered, body, times, target.cost(), before)
+            shelve(key, as_what, &answered, body, times, target.cost(), before)
         }
         _ => return None,
     };
     let fits_in = shelved.head.body_bytes <= room::largest(core) && !conn.desk.is_overtaken(&shelved.head);
     fits_in.then_some(Filling { place, shelved })
+}
+
+/// What an answer to a target is kept as: by the same rules as one to a client (RFC 9111 section 3).
+fn allowed(
+    place: &Place,
+    policy: &Policy<'_>,
+    (status, headers): (u16, &[(String, String)]),
+    sent: &[(String, String)],
+) -> Option<(Kept, Variant)> {
+    let asked = Asked { reading: Reading::Get, sent, wishes: &Wishes::of(sent), authorized: false };
+    let answered = Answered { status, headers, outcome: Outcome::Data };
+    let allowed = may_keep(&asked, &answered, policy);
+    place.forbidden.store(matches!(allowed, Err(NotKept::NoStore | NotKept::Private)), Ordering::Relaxed);
+    allowed.ok()
 }
 
 impl Filling {

@@ -4,7 +4,7 @@
 use super::decide::Forward;
 use super::freshness::{Life, date_of};
 use super::validation::{etag, goes_with_304, last_modified};
-use crate::domain::gateway::Head;
+use crate::domain::gateway::{Head, Reading};
 use crate::domain::ids::Caller;
 use crate::domain::limit::Kind;
 use crate::domain::time::Now;
@@ -60,8 +60,14 @@ pub fn standing(head: &Head) -> Vec<(String, String)> {
     let mut all: Vec<_> = head.headers.iter().filter(|(name, _)| !ours.contains(&name.as_str())).cloned().collect();
     let mut put = |name: &str, value: String| all.push((name.to_owned(), value));
     put("date", head.header("date").map_or_else(|| date_of(head.as_of.wall), str::to_owned));
-    put("etag", etag(head));
-    put("last-modified", last_modified(head));
+    // What a HEAD brings has no body that would make validators: one of ours would say of everything that it is the same.
+    let is_ours_to_say = |name: &str| head.key.reading == Reading::Get || head.header(name).is_some();
+    if is_ours_to_say("etag") {
+        put("etag", etag(head));
+    }
+    if is_ours_to_say("last-modified") {
+        put("last-modified", last_modified(head));
+    }
     all
 }
 

@@ -73,6 +73,8 @@ impl NotKept {
 /// What it would be kept as, and under which request headers; before its body is there.
 pub fn may_keep(asked: &Asked<'_>, answered: &Answered<'_>, policy: &Policy<'_>) -> Result<(Kept, Variant), NotKept> {
     let kept = match answered.outcome {
+        // Whatever its status is expected to mean: it is everybody's, and has an end of its own.
+        Outcome::Limited | Outcome::Unpaid => return Err(NotKept::NotGood),
         _ if policy.is_not_ready(answered.status) => Kept::NotReady,
         Outcome::Data => Kept::Data,
         _ => return Err(NotKept::NotGood),
@@ -138,12 +140,17 @@ pub fn shelve(
 ) -> Shelved {
     let digest = key::digest(&body);
     let same = before.filter(|before| before.digest == digest && before.kept == kept);
+    let mut headers = kept_headers(answered.headers);
+    if key.reading == Reading::Head {
+        // There is no body to tell it by (RFC 9110 section 9.3.2).
+        headers.extend(answered.headers.iter().find(|(name, _)| name == "content-length").cloned());
+    }
     let head = Head {
         key,
         variant,
         kept,
         status: answered.status,
-        headers: kept_headers(answered.headers),
+        headers,
         asked_at,
         as_of,
         changed_at: same.map_or(as_of, |before| before.changed_at),

@@ -117,6 +117,31 @@ fn an_expected_not_ready_is_kept_as_that() {
 }
 
 #[test]
+fn a_limit_is_never_an_expected_not_ready() {
+    let not_ready = NotReadySpec { status: vec![403, 429], lasts: Span::from_secs(600), until: vec![] };
+    let rule = PathRule { path: "/tasks".into(), not_ready: Some(not_ready), ..PathRule::default() };
+    let gate = gate_of(GatewaySpec { rules: vec![rule], ..GatewaySpec::default() });
+    for outcome in [Outcome::Limited, Outcome::Unpaid] {
+        for status in [403, 429] {
+            assert_eq!(kept(&Case { status, outcome, ..GOOD }, &gate), Err(NotKept::NotGood), "{outcome} {status}");
+        }
+    }
+    assert_eq!(kept(&Case { status: 403, outcome: Outcome::NotReady, ..GOOD }, &gate), Ok((Kept::NotReady, vec![])));
+}
+
+#[test]
+fn of_a_head_the_length_is_kept_that_it_tells() {
+    let headers = pairs(&[("content-type", "a/b"), ("content-length", "4711")]);
+    let answered = Answered { status: 200, headers: &headers, outcome: Outcome::Data };
+    let times = Times { asked_at: at(0).stamp(), as_of: at(0).stamp() };
+    let kept = |reading| {
+        shelve(key_of(reading, "/tasks"), (Kept::Data, vec![]), &answered, (*b"").into(), times, 1, None).head.headers
+    };
+    assert_eq!(kept(Reading::Head), headers);
+    assert_eq!(kept(Reading::Get), headers[..1], "the length of a GET is that of the body that is kept");
+}
+
+#[test]
 fn a_body_has_its_digest_and_the_moment_at_which_it_was_first_seen() {
     let headers = pairs(&[
         ("content-type", "application/json"),

@@ -77,6 +77,21 @@ fn what_stands_on_the_shelf_is_told_with_a_date_and_validators() {
 }
 
 #[test]
+fn of_a_head_only_the_provider_s_validators_are_shown() {
+    let of = |headers: &[(&str, &str)]| Head { key: key_of(Reading::Head, "/tasks"), ..head(headers) };
+    let (date, modified) = (http_date(0), http_date(-500));
+    let none = of(&[("content-length", "4711")]);
+    assert_eq!(
+        standing(&none),
+        pairs(&[("content-length", "4711"), ("date", &date)]),
+        "there is no body to know it by"
+    );
+    assert_eq!(standing_304(&none), pairs(&[("date", &date)]));
+    let own = standing(&of(&[("etag", "\"x\""), ("last-modified", &modified)]));
+    assert_eq!(own, pairs(&[("date", &date), ("etag", "\"x\""), ("last-modified", &modified)]));
+}
+
+#[test]
 fn a_reason_becomes_one_line_of_ascii() {
     assert_eq!(larder_stale(" held until 16:00\r\nX: \u{e9} "), "held until 16:00??X: ?");
     assert_eq!(larder_stale(&"x".repeat(999)).len(), 200);
