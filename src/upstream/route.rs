@@ -33,9 +33,13 @@ const DOORS_OWN_HEADERS: [&str; 16] = [
 
 /// Headers of the door's that a client of the gateway may set: they change no framing and carry no credential.
 const CLIENTS_OWN: [&str; 3] = ["accept-encoding", "range", "user-agent"];
-/// What tells of the client's own network, or names Larder as the place that it looked at: nothing of that is for the provider.
-const OF_THIS_HOUSE: [&str; 7] =
-    ["forwarded", "origin", "referer", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+/// What tells of the client's own network, or names Larder as the place that it looked at: nothing of that is for the provider. Nor are those
+/// that begin with [`FORWARDED`].
+const OF_THIS_HOUSE: [&str; 4] = ["forwarded", "origin", "referer", "x-real-ip"];
+const FORWARDED: &str = "x-forwarded-";
+/// What makes some servers take a request for another than its first line says, and so for none that the gate has let through.
+const OF_ANOTHER_REQUEST: [&str; 5] =
+    ["x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"];
 
 /// A connection's base URL, its credential ready to travel, and its bounds.
 pub(super) struct Route {
@@ -161,6 +165,8 @@ impl Route {
         let is_kept = |name: &str| {
             (!DOORS_OWN_HEADERS.contains(&name) || CLIENTS_OWN.contains(&name))
                 && !OF_THIS_HOUSE.contains(&name)
+                && !name.starts_with(FORWARDED)
+                && !OF_ANOTHER_REQUEST.contains(&name)
                 && !named.contains(name)
         };
         let mut headers = HeaderMap::new();
