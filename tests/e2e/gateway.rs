@@ -346,7 +346,11 @@ async fn redirects_are_handed_back_and_lead_through_the_gateway() {
     let provider = Script::answering(|asked| match asked.path() {
         "/api/old" => http(302, &[("location", "/api/new?x=1")], b""),
         "/api/away" => http(302, &[("location", "https://elsewhere.example/x")], b""),
-        "/api/list" => json(200, &[("link", "</api/list?page=2>; rel=\"next\"")], "[1]"),
+        "/api/list" => json(
+            200,
+            &[("link", "</api/list?page=2>; rel=\"next\""), ("link", "</api/list?page=9>; rel=\"last\"")],
+            "[1]",
+        ),
         _ => counting(asked),
     })
     .await;
@@ -356,8 +360,9 @@ async fn redirects_are_handed_back_and_lead_through_the_gateway() {
     let away = app.get("/gateway/hub/away").await.expect(302);
     assert_eq!(away.header("location"), Some("https://elsewhere.example/x"));
     let list = app.get("/gateway/hub/list").await.expect(200);
-    let next = format!("<http://{}/gateway/hub/list?page=2>; rel=\"next\"", app.address);
-    assert_eq!(list.header("link"), Some(next.as_str()));
+    let link = |page: u32, rel: &str| format!("<http://{}/gateway/hub/list?page={page}>; rel=\"{rel}\"", app.address);
+    let links: Vec<&str> = list.headers.get_all("link").iter().filter_map(|v| v.to_str().ok()).collect();
+    assert_eq!(links, [link(2, "next"), link(9, "last")], "every line of them");
     assert_eq!(provider.asked().len(), 3, "nothing was followed");
 }
 

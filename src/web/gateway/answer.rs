@@ -256,15 +256,24 @@ fn homeward(entrance: &Entrance, asked: &HeaderMap, headers: &mut HeaderMap) {
     {
         put(headers, header::LOCATION, home);
     }
-    let Some(links) = headers.get(header::LINK).and_then(|v| v.to_str().ok()) else { return };
+    let links: Vec<HeaderValue> = headers.get_all(header::LINK).iter().cloned().collect();
+    if links.is_empty() {
+        return;
+    }
     let host = asked.get(header::HOST).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let scheme = asked.get(X_FORWARDED_PROTO).filter(|v| *v == "https").map_or("http", |_| "https");
     let home = |link: &str| entrance.homeward(link).map(|path| format!("{scheme}://{host}{path}"));
     // Clients take a link for a whole address.
-    let parts = links.split('<').map(|part| match part.split_once('>') {
-        Some((link, after)) => format!("<{}>{after}", home(link).unwrap_or_else(|| link.to_owned())),
-        None => part.to_owned(),
-    });
-    let links = parts.collect();
-    put(headers, header::LINK, links);
+    let led_home = |links: &str| -> String {
+        let parts = links.split('<').map(|part| match part.split_once('>') {
+            Some((link, after)) => format!("<{}>{after}", home(link).unwrap_or_else(|| link.to_owned())),
+            None => part.to_owned(),
+        });
+        parts.collect()
+    };
+    headers.remove(header::LINK);
+    for line in links {
+        let led = line.to_str().ok().and_then(|links| HeaderValue::try_from(led_home(links)).ok());
+        headers.append(header::LINK, led.unwrap_or(line));
+    }
 }
