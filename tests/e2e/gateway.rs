@@ -276,6 +276,44 @@ async fn a_get_that_a_command_uses_is_no_reading() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_browser_sends_by_itself_opens_no_valve() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(Connection::quiet)).await;
+    let path = "/gateway/yard/setzone.php?action=run&relay_id=1&custom=60";
+    let pair = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, format!("me:{}", app.token()));
+    let remembered = |ask: Ask| ask.header("authorization", &format!("Basic {pair}"));
+    for peer in [None, Some("192.0.2.7")] {
+        let from = |ask: Ask| peer.iter().fold(ask, |ask, peer| ask.header("x-forwarded-for", peer));
+        let refused = app.send(from(remembered(Ask::get(path)))).await.expect_problem(403);
+        assert!(refused["detail"].as_str().is_some_and(|d| d.contains("Authorization: Bearer")), "{refused}");
+    }
+    assert_eq!(provider.count_of(SET_ZONE), 0, "a picture on a foreign page can make a browser ask for it");
+    app.send(remembered(Ask::get("/gateway/yard/other"))).await.expect(200);
+
+    // Nothing but a program puts the token there.
+    app.send(Ask::get(path).token(app.token())).await.expect(200);
+    app.send(Ask::get(&format!("{path}&api_key={}", app.token()))).await.expect(200);
+    assert_eq!(provider.count_of(SET_ZONE), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_read_is_not_told_which_connections_there_are() {
+    let provider = Script::answering(counting).await;
+    let app = TestApp::start(config(&provider.base_url(), DAY)).await;
+    for path in ["x", "%252e%252e/x", "/evil.example/x"] {
+        let mut told = Vec::new();
+        for name in ["hub", "nobody"] {
+            let ask = Ask::get(&format!("/gateway/{name}/{path}"));
+            let stranger = app.send(ask.clone().header("x-forwarded-for", "192.0.2.7")).await.expect_problem(401);
+            let rebound = app.send(ask.header("host", "evil.example")).await.expect_problem(421);
+            told.push((stranger["detail"].clone(), rebound["detail"].clone()));
+        }
+        assert_eq!(told[0], told[1], "{path}");
+    }
+    assert_eq!(provider.asked().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_poller_s_reading_and_the_gateway_s_are_one_thing() {
     let provider = FakeProvider::unlimited().await;
     let app = TestApp::start(Config::yard(&provider.base_url()).tuned(Connection::quiet)).await;

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Addresses that are remembered, whether or not anything is kept under them; beyond it those go under which nothing is.
 const MOST_PLACES: usize = 8192;
+/// Bytes of an address that is remembered though nothing is kept under it. A longer one is read anew each time.
+const LONGEST: usize = 2048;
 /// Changes that are remembered for requests under way: as many as can be made while one waits for its answer.
 const MOST_CHANGES: usize = 256;
 
@@ -39,8 +41,12 @@ impl Desk {
     /// The error is a sentence.
     pub fn new(spec: &ConnectionSpec) -> Result<Desk, String> {
         let gate = Gate::compile(&spec.gateway, &spec.commands).map_err(|e| e.join("; "))?;
+        Ok(Desk::behind(gate))
+    }
+
+    fn behind(gate: Gate) -> Desk {
         let (addresses, places, flights, happened, counts, limits) = Default::default();
-        Ok(Desk { gate, addresses, places, flights, happened, changes: Mutex::default(), counts, limits })
+        Desk { gate, addresses, places, flights, happened, changes: Mutex::default(), counts, limits }
     }
 
     /// `raw`: path and query as they stood in a request line.
@@ -55,11 +61,14 @@ impl Desk {
         };
         let place = self.place(location.target());
         let address = Arc::new(Address::new(location, place, &self.gate));
+        address.place.asked.store(true, Ordering::Relaxed);
+        if raw.len() > LONGEST {
+            return Ok(address);
+        }
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
         if addresses.len() >= MOST_PLACES {
             addresses.clear();
         }
-        address.place.asked.store(true, Ordering::Relaxed);
         addresses.insert(raw.into(), address.clone());
         Ok(address)
     }
@@ -67,9 +76,12 @@ impl Desk {
     /// Where answers to this target are kept.
     pub fn place(&self, target: String) -> Arc<Place> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        let is_needed = |place: &Arc<Place>| !place.is_empty() || Arc::strong_count(place) > 1;
         if places.len() >= MOST_PLACES {
             // Who has one in hand keeps it; what is put there then is found no more, and asked for again.
-            places.retain(|_, place| !place.is_empty() || Arc::strong_count(place) > 1);
+            places.retain(|_, place| is_needed(place));
+        } else if target.len() > LONGEST {
+            places.retain(|known, place| known.len() <= LONGEST || is_needed(place));
         }
         places.entry(target).or_insert_with_key(|target| Arc::new(Place::new(target.clone()))).clone()
     }
@@ -126,5 +138,29 @@ impl Desk {
         let limits = make();
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = Some((second, limits.clone()));
         limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::gateway::GatewaySpec;
+
+    #[test]
+    fn a_long_address_is_remembered_only_while_somebody_holds_it() {
+        let desk = Desk::behind(Gate::compile(&GatewaySpec::default(), &[]).unwrap());
+        let long = |n: usize| format!("/x?n={n}&fill={}", "f".repeat(LONGEST));
+        let sizes = || (desk.addresses.read().unwrap().len(), desk.places.read().unwrap().len());
+        let held = desk.address(&long(0), &Carrier::None).unwrap();
+        for n in 1..100 {
+            desk.address(&long(n), &Carrier::None).unwrap();
+        }
+        assert_eq!(sizes(), (0, 2), "the one in hand, and the last");
+        let again = desk.address(&long(0), &Carrier::None).unwrap();
+        assert!(Arc::ptr_eq(&held.place, &again.place), "two who ask for it at once ask together");
+        for n in 0..100 {
+            desk.address(&format!("/x?n={n}"), &Carrier::None).unwrap();
+        }
+        assert_eq!(sizes().0, 100);
     }
 }

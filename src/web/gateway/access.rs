@@ -9,7 +9,7 @@ use crate::web::access::limits::Change;
 use crate::web::access::{Intent, Listener, Shown, Viewer, decide, decode_base64};
 use crate::web::errors::{Kind, Problem};
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, Request, header};
+use axum::http::{HeaderMap, HeaderName, Method, Request, header};
 use std::net::IpAddr;
 
 /// Every token of Larder's begins so; anything else in its place is what the client takes for the provider's key.
@@ -20,6 +20,8 @@ pub(super) struct Caller {
     listener: Listener,
     peer: Option<IpAddr>,
     shown: Shown,
+    /// The token came by `Basic`: the one scheme that browsers send by themselves, whoever's page made them ask.
+    is_by_basic: bool,
     headers_are_foreign: Result<(), Problem>,
 }
 
@@ -36,7 +38,9 @@ impl Caller {
             Some(token) if listener != Listener::Local => look_up(web, peer, &token)?,
             _ => Shown::Nothing,
         };
-        let caller = Caller { listener, peer, shown, headers_are_foreign: check_origin(listener, headers) };
+        let is_by_basic = matches!(shown, Shown::Token(_)) && is_basic(headers);
+        let headers_are_foreign = check_origin(listener, headers);
+        let caller = Caller { listener, peer, shown, is_by_basic, headers_are_foreign };
         let organization = caller.organization();
         Ok((caller, organization))
     }
@@ -49,18 +53,19 @@ impl Caller {
     }
 
     /// By the places that the connection's own credential has, where `Authorization` said nothing; and by the name that it asked for.
+    /// `carrier`: of a connection that is there.
     pub fn with_places(
         mut self,
         web: &WebState,
         request: &Request<Body>,
-        carrier: &Carrier,
+        carrier: Option<&Carrier>,
         raw: &str,
     ) -> Result<Caller, Problem> {
         if matches!(self.shown, Shown::Nothing) && self.listener != Listener::Local {
             let found = match carrier {
-                Carrier::Header { name, scheme } => in_header(request.headers(), name, scheme.as_deref()),
-                Carrier::Query { name } => in_query(raw, name),
-                Carrier::None | Carrier::Basic { .. } => None,
+                Some(Carrier::Header { name, scheme }) => in_header(request.headers(), name, scheme.as_deref()),
+                Some(Carrier::Query { name }) => in_query(raw, name),
+                Some(Carrier::None | Carrier::Basic { .. }) | None => None,
             };
             if let Some(token) = found {
                 self.shown = look_up(web, self.peer, &token)?;
@@ -75,9 +80,18 @@ impl Caller {
         self.may(Intent::Read, key).map(|_| ()).map_err(|problem| self.dressed(web, problem))
     }
 
-    /// The right of commands, on every listener. Returns who it is, for the log.
-    pub fn may_write(&self, web: &WebState, key: &ConnectionKey) -> Result<String, Problem> {
+    /// The right of commands, on every listener. Returns who it is, for the log. A link or a picture on a foreign page makes a browser send
+    /// a GET with the token that it remembers for `Basic`, and over plain HTTP nothing in the request tells of that page: such a GET writes
+    /// nothing. (With other methods browsers say the `Origin`.)
+    pub fn may_write(&self, web: &WebState, key: &ConnectionKey, method: &Method) -> Result<String, Problem> {
         let viewer = self.may(Intent::Change, Some(key)).map_err(|problem| self.dressed(web, problem))?;
+        if self.is_by_basic && method.is_safe() {
+            let detail = format!(
+                "A {method} that changes something takes no token by Basic: a page of another site could have a browser send it. Send the \
+                 token as `Authorization: Bearer`, or where the connection's own credential goes. Nothing was sent."
+            );
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
         check_rate(web, &viewer, Change::Other)?;
         Ok(viewer.by().to_owned())
     }
@@ -119,13 +133,18 @@ impl Caller {
 /// A token of Larder's in `Authorization`: behind any scheme or none, or as user or password of `Basic`.
 fn authorization(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();
-    let (scheme, rest) = value.split_once(' ').unwrap_or(("", value));
-    if scheme.eq_ignore_ascii_case("basic") {
+    let (_, rest) = value.split_once(' ').unwrap_or(("", value));
+    if is_basic(headers) {
         let text = String::from_utf8(decode_base64(rest.trim())?).ok()?;
         let (user, password) = text.split_once(':').unwrap_or((&text, ""));
         return [password, user].into_iter().find_map(ours);
     }
     ours(rest)
+}
+
+fn is_basic(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::trim);
+    value.and_then(|value| value.split_once(' ')).is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
 }
 
 fn in_header(headers: &HeaderMap, name: &str, scheme: Option<&str>) -> Option<String> {

@@ -51,27 +51,21 @@ async fn answered(web: &WebState, request: Request<Body>, peer: Option<IpAddr>) 
     let (name, raw) = split(line.strip_prefix(PREFIX).unwrap_or_default());
     let (caller, organization) = Caller::of(web, &request, peer)?;
     let entrance = web.shelf().entrance(&organization, name);
-    let (caller, entrance) = match entrance {
-        // Nobody who may not read is told what is there.
-        None => {
-            caller.may_read(web, None)?;
-            return Err(Problem::not_found(format!("There is no connection \"{}\" here.", shown(name))));
-        }
-        Some(entrance) => (caller.with_places(web, &request, entrance.carrier(), raw)?, entrance),
+    let caller = caller.with_places(web, &request, entrance.as_ref().map(Entrance::carrier), raw)?;
+    // First of all: nobody who may not read is told what is there, or has an address looked at and remembered.
+    caller.may_read(web, entrance.as_ref().map(Entrance::key))?;
+    let Some(entrance) = entrance else {
+        return Err(Problem::not_found(format!("There is no connection \"{}\" here.", shown(name))));
     };
     let address = entrance.address(raw).map_err(|why| Problem::bad_request(super::api::sentence(&why.to_string())))?;
     match entrance.passage(request.method().as_str(), &address) {
         Err(why) => {
-            caller.may_read(web, Some(entrance.key()))?;
             entrance.counted(How::Refused);
             Err(not_allowed(&entrance, why))
         }
-        Ok(Passage::Read(reading)) => {
-            caller.may_read(web, Some(entrance.key()))?;
-            read(web, entrance, address, reading, request, caller).await
-        }
+        Ok(Passage::Read(reading)) => read(web, entrance, address, reading, request, caller).await,
         Ok(Passage::Write) => {
-            let by = caller.may_write(web, entrance.key())?;
+            let by = caller.may_write(web, entrance.key(), request.method())?;
             write(web, entrance, address, request, caller, by).await
         }
     }
