@@ -141,6 +141,10 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     let again = job_state == JobState::Queued;
     let now = core.clock.now();
     let job = Job { state: job_state, message: Some(message), updated_at: now.stamp(), ..job };
+    let may_have = matches!(job.state, JobState::Done | JobState::Unknown);
+    // Before it is put down, and once more for what was read meanwhile.
+    let forget = || written.iter().filter(|_| may_have).for_each(|at| _ = gateway::write::changed(core, conn, at));
+    forget();
     let mut events = after.events;
     events.push(job_event(&job, &now));
     let commit = Commit {
@@ -164,11 +168,7 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     }
     *state = after.state;
     drop(state);
-    if matches!(job.state, JobState::Done | JobState::Unknown)
-        && let Some(written) = &written
-    {
-        gateway::write::changed(core, conn, written);
-    }
+    forget();
     if again { Attempt::Again(job) } else { Attempt::Final(job) }
 }
 

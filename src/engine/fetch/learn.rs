@@ -200,7 +200,7 @@ pub async fn settle(
     let quiet =
         learned.quiet && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
-    let filed = filling.as_ref().and_then(|filling| filling.write(core));
+    let filed = filling.as_ref().and_then(|filling| filling.write(core, conn));
     let (phase_row, phase_event) = completing.as_ref().map(|c| (c.row(target), c.event(target))).unzip();
     let commit = Commit {
         resolve: after.resolved(core, conn, exchanged),

@@ -76,8 +76,7 @@ pub async fn pass(
     let status = sent.answer.as_ref().map(|answer| answer.status);
     let (asked_at, arrived_at, detail) = (sent.exchanged.reserved_at, reply.arrived_at, reply.detail.clone());
     let heard = Heard { verdict, status, asked_at, arrived_at, answer: sent.answer, detail };
-    let kept = keep(&heard);
-    settle(core, conn, &sent.exchanged, &reply, &heard, (conditional, kept)).await?;
+    settle(core, conn, &sent.exchanged, &reply, &heard, conditional, keep).await?;
     Ok(heard)
 }
 
@@ -196,9 +195,12 @@ async fn settle(
     exchanged: &Exchanged,
     reply: &Reply,
     heard: &Heard,
-    (conditional, kept): (bool, Vec<Write>),
+    conditional: bool,
+    keep: impl FnOnce(&Heard) -> Vec<Write>,
 ) -> Result<(), Stopped> {
     let mut state = conn.state.lock().await;
+    // Under the lock, so that of a reading and a write that are answered at once each sees what the other has put down.
+    let kept = keep(heard);
     let mut after = consequences(core, conn, exchanged, reply, heard.verdict.clone(), &state);
     if conditional && costs_nothing(conn, &after) {
         after.void();

@@ -15,7 +15,7 @@ use crate::engine::fetch::exchange::Asking;
 use crate::engine::fetch::pass::{Heard, Passage, pass};
 use crate::rules::gateway::{
     Answered, Asked, ByHead, NotKept, Pattern, Policy, Seen, Times, Wishes, as_passed, by_head, confirmed, fits,
-    is_conditional, key, may_keep, shelve, validators,
+    is_conditional, key, may_keep, shelve, validators, variant,
 };
 use crate::upstream::pass::{Passing, Relayed};
 use bytes::Bytes;
@@ -90,8 +90,9 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
     };
     let mut kept = None;
     let keep = |heard: &Heard| {
-        kept = keep(core, conn, question, &policy, heard);
-        kept.iter().filter_map(|shelved| filed::filing(core, shelved)).collect()
+        kept = self::kept(core, conn, question, &policy, heard);
+        let stands = kept.iter().filter(|shelved| !conn.desk.is_overtaken(&shelved.head));
+        stands.filter_map(|shelved| filed::filing(core, shelved)).collect()
     };
     match pass(core, conn, passage, keep).await {
         Err(_) if unwanted.is_cancelled() => Landing::GivenUp,
@@ -138,11 +139,7 @@ fn judged(question: &Question, policy: &Policy<'_>, relayed: &Relayed, verdict: 
     as_passed(verdict, &seen, policy)
 }
 
-/// What of an answer comes onto the shelf.
-fn keep(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, heard: &Heard) -> Option<Shelved> {
-    kept(core, conn, question, policy, heard).filter(|shelved| !conn.desk.is_overtaken(&shelved.head))
-}
-
+/// What of an answer comes onto the shelf, unless a change overtakes it.
 fn kept(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, heard: &Heard) -> Option<Shelved> {
     let relayed = heard.answer.as_ref().filter(|answer| answer.rest.is_none() && !answer.cut && !question.alone)?;
     let times = Times { asked_at: heard.asked_at, as_of: heard.arrived_at };
@@ -178,11 +175,13 @@ fn landed(
     kept: Option<Shelved>,
 ) -> Landing {
     if question.reading == Reading::Head && heard.verdict.outcome.is_good() {
-        looked_at(core, question, &heard);
+        looked_at(core, conn, question, &heard);
     }
-    if let Some(shelved) = kept {
-        let entry = room::put(core, conn, &question.address.place, shelved);
-        return Landing::Shelved { entry, status: heard.status };
+    match kept.map(|shelved| room::put(core, conn, &question.address.place, shelved)) {
+        Some(Some(entry)) => return Landing::Shelved { entry, status: heard.status },
+        // What it confirms was changed meanwhile: it is asked for anew, and whole.
+        Some(None) if heard.verdict.outcome == Outcome::NotModified => return Landing::GivenUp,
+        _ => {}
     }
     let word = not_kept(question, policy, &heard);
     let outcome = heard.verdict.outcome;
@@ -202,7 +201,8 @@ fn landed(
             match rest {
                 Some(rest) => Landing::Long(Some((passed, rest)).into()),
                 None => {
-                    let shared = policy.freshness == Freshness::Memo && !question.wishes.no_store;
+                    let may_share = policy.freshness == Freshness::Memo && !question.wishes.no_store;
+                    let shared = may_share.then(|| variant(&passed.headers, &question.sent)).flatten();
                     Landing::Passed { answer: Arc::new(passed), shared, doubted, word }
                 }
             }
@@ -230,7 +230,7 @@ fn not_kept(question: &Question, policy: &Policy<'_>, heard: &Heard) -> &'static
 }
 
 /// What a HEAD says of the GET that is kept (RFC 9111 section 4.3.5).
-fn looked_at(core: &Core, question: &Question, heard: &Heard) {
+fn looked_at(core: &Core, conn: &Conn, question: &Question, heard: &Heard) {
     let Some(relayed) = &heard.answer else { return };
     let times = Times { asked_at: heard.asked_at, as_of: heard.arrived_at };
     let place = &question.address.place;
@@ -242,7 +242,7 @@ fn looked_at(core: &Core, question: &Question, heard: &Heard) {
     match by_head(kept.head(), &relayed.headers, times) {
         ByHead::Confirmed(head) => {
             let shelved = Shelved { head: *head, body: kept.shelved.body.clone() };
-            place.put(Arc::new(Entry::new(shelved, core.clock.now().steady)));
+            room::put(core, conn, place, shelved);
         }
         // It is over: the next reader asks.
         ByHead::Outdated => _ = room::drop_from(core, place, |entry| entry.id == kept.id),

@@ -105,19 +105,35 @@ impl Desk {
         look(&self.happened.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Something was written there, and its answer was heard then.
-    pub fn changes(&self, written: Location, at: Steady) {
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        if changes.len() >= MOST_CHANGES {
-            changes.pop_front();
+    /// Something was written there, and its answer was heard then: nobody boards a flight any more that asked for it before.
+    pub fn changes(&self, written: &Location, at: Steady) {
+        {
+            let mut changes = self.noted();
+            changes.retain(|(known, _)| known != written);
+            if changes.len() >= MOST_CHANGES {
+                changes.pop_front();
+            }
+            changes.push_back((written.clone(), at));
         }
-        changes.push_back((written, at));
+        self.flights().retain(|key, _| !self.gate.forgets_at(written, &key.target));
     }
 
     /// It was asked for before what it may show was changed: nobody knows which of both it shows.
     pub fn is_overtaken(&self, head: &Head) -> bool {
-        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        changes.iter().any(|(written, at)| *at >= head.asked_at.steady && self.gate.forgets(written, head))
+        self.unless_overtaken(head, || ()).is_none()
+    }
+
+    /// What `put` makes of it, unless it is overtaken; a change that comes meanwhile waits, and finds what was put.
+    pub fn unless_overtaken<T>(&self, head: &Head, put: impl FnOnce() -> T) -> Option<T> {
+        let changes = self.noted();
+        let overtakes = |(written, at): &(Location, Steady)| {
+            *at >= head.asked_at.steady && self.gate.forgets_at(written, &head.key.target)
+        };
+        (!changes.iter().any(overtakes)).then(put)
+    }
+
+    fn noted(&self) -> MutexGuard<'_, VecDeque<(Location, Steady)>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn count(&self, how: How) {

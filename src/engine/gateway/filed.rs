@@ -91,8 +91,8 @@ pub fn look_for(core: &Core, conn: &Conn, place: &Arc<Place>, reading: Reading) 
     let (connection, credential, target) = (conn.spec.key.clone(), conn.credential, place.target.clone());
     let key = ShelfKey { connection, credential, reading, target };
     match core.store.shelved(&key, &Vec::new(), Kept::Data) {
-        Ok(Some(shelved)) if !conn.desk.is_overtaken(&shelved.head) => _ = room::put(core, conn, place, shelved),
-        Ok(_) => {}
+        Ok(Some(shelved)) => _ = room::put(core, conn, place, shelved),
+        Ok(None) => {}
         // It is asked for then.
         Err(e) => {
             tracing::warn!(connection = %conn.spec.key, "what the file keeps for the gateway cannot be read: {e}")

@@ -3,7 +3,7 @@
 
 use super::given::{Halt, PassedOn};
 use super::place::Entry;
-use crate::domain::gateway::Reading;
+use crate::domain::gateway::{Reading, Variant};
 use crate::domain::ids::CredentialId;
 use crate::upstream::pass::Rest;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,8 +32,8 @@ pub enum Landing {
     },
     Passed {
         answer: Arc<PassedOn>,
-        /// Others who waited may have it too.
-        shared: bool,
+        /// Others who waited may have it too, where these headers are the same in their requests.
+        shared: Option<Variant>,
         /// A good status, and no answer that could be believed: what is on the shelf is better.
         doubted: Option<Arc<Halt>>,
         /// Why it is not kept.

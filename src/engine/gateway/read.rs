@@ -133,7 +133,7 @@ impl Entrance {
         let (Decision::Hit(_), Some(entry)) = (found.decision, found.entry) else { return None };
         let body = policy.narrow?.narrow(entry.head(), &entry.body, &value)?;
         let shelved = room::narrowed(&entry, &wanted.address.place.target, body);
-        let entry = room::put(&self.core, &self.conn, &wanted.address.place, shelved);
+        let entry = room::put(&self.core, &self.conn, &wanted.address.place, shelved)?;
         let life = life(entry.head(), policy.freshness, policy.fresh_for, now);
         let how = CacheStatus { detail: Some("narrowed"), ..CacheStatus::hit(&life) };
         Some(Given::Shelf { entry, life, how, stale: None })
@@ -207,7 +207,9 @@ impl Entrance {
             Landing::Passed { doubted: Some(halt), .. } if fallback == Fallback::Stale && look.entry.is_some() => {
                 self.stale(wanted, look, halt, how)
             }
-            Landing::Passed { answer, shared, word, .. } if leads || *shared => {
+            Landing::Passed { answer, shared, word, .. }
+                if leads || shared.as_ref().is_some_and(|variant| fits(variant, sent)) =>
+            {
                 let how = CacheStatus { forward_status: Some(answer.status), detail: Some(word), ..how };
                 Some(Given::Passed { answer: answer.clone(), how })
             }
@@ -223,10 +225,10 @@ impl Entrance {
         }
     }
 
-    /// The last good answer, with its age and why there is no other.
+    /// The last good answer, with its age and why there is no other; `None`: what it shows was changed meanwhile, and it is asked for anew.
     fn stale(&self, wanted: &Wanted, look: &Look, halt: &Arc<Halt>, how: CacheStatus) -> Option<Given> {
         let now = self.core.clock.now();
-        let entry = look.entry.clone()?;
+        let entry = look.entry.clone().filter(|entry| !self.conn.desk.is_overtaken(entry.head()))?;
         let life = self.life(wanted, &entry, &now);
         entry.is_used(now.steady);
         let how = CacheStatus { ttl_s: Some(life.ttl_s()), detail: Some(halt.word), ..how };

@@ -6,7 +6,7 @@ use super::flight::Landing;
 use super::given::Halt;
 use super::place::{Entry, Place};
 use super::{filed, room};
-use crate::domain::gateway::{Head, Kept, Reading, Shelved, Variant};
+use crate::domain::gateway::{Kept, Reading, Shelved, Variant};
 use crate::domain::ids::Caller;
 use crate::domain::outcome::Outcome;
 use crate::domain::reply::{Answer, Reply};
@@ -78,7 +78,7 @@ pub async fn ask(core: &Core, conn: &Conn, target: &Target, question: &Question)
     match done {
         Err(stopped) => halt(Halt::stopped(conn, &stopped, &core.clock.now())),
         Ok(Done { outcome, .. }) if outcome.is_good() => {
-            newest(&question.address.place, question, wished).map(|entry| Landing::Shelved { entry, status: None })
+            newest(conn, question, wished).map(|entry| Landing::Shelved { entry, status: None })
         }
         Ok(Done { outcome, .. }) => {
             let trouble = core.store.target(&target.key).ok().flatten().and_then(|state| state.trouble);
@@ -89,14 +89,16 @@ pub async fn ask(core: &Core, conn: &Conn, target: &Target, question: &Question)
     }
 }
 
-/// Not what was there before it asked: the new answer may be one that is not kept.
-fn newest(place: &Place, question: &Question, wished: Stamp) -> Option<Arc<Entry>> {
-    let is_new = |head: &Head| (head.as_of.era, head.as_of.steady) >= (wished.era, wished.steady);
-    let is_it = |head: &Head| head.kept == Kept::Data && is_new(head) && fits(&head.variant, &question.sent);
-    let fitting = |e: &&Arc<Entry>| is_it(e.head());
-    place.with(|entries| {
-        entries.iter().filter(fitting).max_by_key(|e| (e.head().as_of.era, e.head().as_of.steady)).cloned()
-    })
+/// What was read with this key since it was wished for: the new answer may be one that is not kept.
+fn newest(conn: &Conn, question: &Question, wished: Stamp) -> Option<Arc<Entry>> {
+    let when = |at: Stamp| (at.era, at.steady);
+    let fitting = |e: &&Arc<Entry>| {
+        let head = e.head();
+        let is_own = head.kept == Kept::Data && head.key.credential == conn.credential;
+        is_own && when(head.as_of) >= when(wished) && fits(&head.variant, &question.sent)
+    };
+    let newest = |entries: &[Arc<Entry>]| entries.iter().filter(fitting).max_by_key(|e| when(e.head().as_of)).cloned();
+    question.address.place.with(newest)
 }
 
 /// A target's answer, as it comes onto the shelf with the commit of its charge.
@@ -142,7 +144,7 @@ pub fn filling(
         }
         _ => return None,
     };
-    let fits_in = shelved.head.body_bytes <= room::largest(core) && !conn.desk.is_overtaken(&shelved.head);
+    let fits_in = shelved.head.body_bytes <= room::largest(core);
     fits_in.then_some(Filling { place, shelved })
 }
 
@@ -162,9 +164,9 @@ fn allowed(
 
 impl Filling {
     /// What rides with the commit, where somebody has asked for it through the gateway: nobody else has a use for it in the file.
-    pub fn write(&self, core: &Core) -> Option<Write> {
+    pub fn write(&self, core: &Core, conn: &Conn) -> Option<Write> {
         let asked = self.place.asked.load(Ordering::Relaxed);
-        if asked { filed::filing(core, &self.shelved) } else { None }
+        if asked && !conn.desk.is_overtaken(&self.shelved.head) { filed::filing(core, &self.shelved) } else { None }
     }
 
     pub fn put(self, core: &Core, conn: &Conn) {

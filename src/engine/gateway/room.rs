@@ -59,15 +59,15 @@ pub fn largest(core: &Core) -> u64 {
     gateway::largest(&core.room.spec)
 }
 
-/// Onto the shelf, and others off it where it is full.
-pub fn put(core: &Core, conn: &Conn, place: &Arc<Place>, shelved: Shelved) -> Arc<Entry> {
+/// Onto the shelf, and others off it where it is full. `None`: a change has overtaken it, and it does not come there.
+pub fn put(core: &Core, conn: &Conn, place: &Place, shelved: Shelved) -> Option<Arc<Entry>> {
     let entry = Arc::new(Entry::new(shelved, core.clock.now().steady));
-    core.room.changes(place.put(entry.clone()));
+    core.room.changes(conn.desk.unless_overtaken(entry.head(), || place.put(entry.clone()))?);
     if core.room.bytes() > core.room.spec.memory {
         make_room(core);
     }
     tracing::trace!(connection = %conn.spec.key, bytes = entry.head().bytes(), "on the shelf");
-    entry
+    Some(entry)
 }
 
 /// Takes from a place what `is_one` names.

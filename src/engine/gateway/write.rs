@@ -66,8 +66,9 @@ async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
     let asking =
         Asking { caller: Caller::Command, target: None, endpoint: endpoint(conn, &write.address), cost: policy.cost };
     let (mut sendings, repeats) = (1, policy.may_repeat(write.method.as_str()));
+    let mut forgotten = None;
     let heard = loop {
-        let heard = once(core, conn, &write, &asking, &policy).await;
+        let heard = once(core, conn, &write, (&asking, &policy), &mut forgotten).await;
         let unseen = matches!(&heard, Ok(heard) if heard.verdict.outcome == Outcome::Unreachable);
         if !(unseen && repeats && sendings < MOST_SENDINGS) {
             break heard;
@@ -81,14 +82,12 @@ async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
             let halt = Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()));
             return Written {
                 given: Given::Denied { how: CacheStatus { detail: Some(halt.word), ..how }, halt },
-                forgotten: None,
+                forgotten,
             };
         }
     };
-    let forgotten = may_have_changed(&heard).then(|| {
-        let named = named(conn, &write, &heard);
-        [&write.address.location].into_iter().chain(&named).map(|written| changed(core, conn, written)).sum()
-    });
+    // And what was read while it was put down.
+    let forgotten = forgotten.map(|before| before + all_changed(core, conn, &write, &heard));
     let halt = Arc::new(Halt::heard(core, conn, &asking.endpoint, &heard));
     let status = heard.status;
     let given = match heard.answer {
@@ -106,7 +105,13 @@ async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
     Written { given, forgotten }
 }
 
-async fn once(core: &Core, conn: &Conn, write: &Write, asking: &Asking, policy: &Policy<'_>) -> Result<Heard, Stopped> {
+async fn once(
+    core: &Core,
+    conn: &Conn,
+    write: &Write,
+    (asking, policy): (&Asking, &Policy<'_>),
+    forgotten: &mut Option<usize>,
+) -> Result<Heard, Stopped> {
     let passage = Passage {
         asking,
         passing: Passing {
@@ -128,6 +133,8 @@ async fn once(core: &Core, conn: &Conn, write: &Write, asking: &Asking, policy: 
     let passage = Passage { with: forgets(), ..passage };
     let keep = |heard: &Heard| match may_have_changed(heard) {
         true => {
+            // First of all: a reading under way is put down before this, and found, or not any more.
+            *forgotten = Some(all_changed(core, conn, write, heard));
             let named = named(conn, write, heard);
             forgets().into_iter().chain(named.iter().flat_map(|named| filed::forgetting(core, conn, named))).collect()
         }
@@ -164,11 +171,17 @@ fn may_have_changed(heard: &Heard) -> bool {
     }
 }
 
+/// What the write and its answer say that it changed is forgotten.
+fn all_changed(core: &Core, conn: &Conn, write: &Write, heard: &Heard) -> usize {
+    let named = named(conn, write, heard);
+    [&write.address.location].into_iter().chain(&named).map(|written| changed(core, conn, written)).sum()
+}
+
 /// Something was written to `written`: what that changes is forgotten, and who waited for it may ask again.
 pub fn changed(core: &Core, conn: &Conn, written: &Location) -> usize {
     let now = core.clock.now();
     conn.desk.happens(Until::Write, now.stamp());
-    conn.desk.changes(written.clone(), now.steady);
+    conn.desk.changes(written, now.steady);
     let forgets = |entry: &Entry| conn.desk.gate.forgets(written, entry.head());
     conn.desk.kept().iter().map(|place| room::drop_from(core, place, forgets)).sum()
 }

@@ -164,8 +164,13 @@ impl Gate {
     /// Whether a write to `written` that succeeded makes this answer one to forget: what was written to, with any query (RFC 9111 section
     /// 4.4), and what the rules of that path name (P1).
     pub fn forgets(&self, written: &Location, head: &Head) -> bool {
+        self.forgets_at(written, &head.key.target)
+    }
+
+    /// The same of all that is kept or asked for under `target`.
+    pub fn forgets_at(&self, written: &Location, target: &str) -> bool {
         let path = |target: &str| target.split('?').next().unwrap_or_default().to_owned();
-        let kept = path(&head.key.target);
+        let kept = path(target);
         let named = self.rules.iter().filter(|rule| rule.path.fits(written)).flat_map(|rule| &rule.forgets);
         kept == path(&written.target()) || named.into_iter().any(|pattern| pattern.fits_path(&kept))
     }

@@ -35,6 +35,7 @@ impl Asked {
 }
 
 type Answering = dyn Fn(&Asked) -> Vec<u8> + Send + Sync;
+type Delay = dyn Fn(&Asked) -> Duration + Send + Sync;
 
 /// Dropping it closes the door.
 pub struct Script {
@@ -52,7 +53,7 @@ impl Drop for Script {
 impl Script {
     /// An empty answer is a socket that is closed without one.
     pub async fn answering(answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> Script {
-        Script::answering_so(1, Duration::ZERO, answer).await
+        Script::answering_so(1, |_| Duration::ZERO, answer).await
     }
 
     /// Those that come after the first so many are answered once there are as many of them.
@@ -60,7 +61,7 @@ impl Script {
         so_many: usize,
         answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
     ) -> Script {
-        Script::answering_so(so_many, Duration::ZERO, answer).await
+        Script::answering_so(so_many, |_| Duration::ZERO, answer).await
     }
 
     /// Each so much later.
@@ -68,21 +69,30 @@ impl Script {
         delay: Duration,
         answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
     ) -> Script {
+        Script::answering_so(1, move |_| delay, answer).await
+    }
+
+    /// Each as much later as `delay` says.
+    pub async fn answering_each_after(
+        delay: impl Fn(&Asked) -> Duration + Send + Sync + 'static,
+        answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Script {
         Script::answering_so(1, delay, answer).await
     }
 
     async fn answering_so(
         so_many: usize,
-        delay: Duration,
+        delay: impl Fn(&Asked) -> Duration + Send + Sync + 'static,
         answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
     ) -> Script {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (asked, answer): (Arc<Mutex<Vec<Asked>>>, Arc<Answering>) = (Arc::default(), Arc::new(answer));
+        let delay: Arc<Delay> = Arc::new(delay);
         let (seen, all) = (asked.clone(), (so_many, Arc::new(Barrier::new(so_many))));
         let door = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, seen.clone(), all.clone(), answer.clone(), delay));
+                tokio::spawn(serve(socket, seen.clone(), all.clone(), answer.clone(), delay.clone()));
             }
         });
         Script { address, asked, door }
@@ -104,17 +114,17 @@ async fn serve(
     seen: Arc<Mutex<Vec<Asked>>>,
     (so_many, all): (usize, Arc<Barrier>),
     answer: Arc<Answering>,
-    delay: Duration,
+    delay: Arc<Delay>,
 ) {
     let Some((head, body)) = read_whole(&mut socket).await else { return };
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let mut word = || words.next().unwrap_or_default().to_owned();
     let (method, location) = (word(), word());
-    let (number, bytes) = {
+    let (number, bytes, delay) = {
         let Ok(mut seen) = seen.lock() else { return };
         let asked = Asked { method, location, headers: header_lines(&head).collect(), body, number: seen.len() };
         seen.push(asked.clone());
-        (asked.number, answer(&asked))
+        (asked.number, answer(&asked), delay(&asked))
     };
     if number >= so_many {
         all.wait().await;
