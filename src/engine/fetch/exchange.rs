@@ -143,13 +143,24 @@ pub async fn exchange(
     let carried = token::version(core, conn);
     let first = hops(core, conn, asking, permit, request.clone()).await?;
     let Some(version) = carried.filter(|_| is_rejected(core, conn, &first.reply)) else { return Ok(first) };
+    let permit = once_more(core, conn, asking, &first, version).await?;
+    hops(core, conn, asking, permit, request).await
+}
+
+/// The access token of this version was not accepted: the charge is settled so, the token renewed, and the repetition admitted.
+pub(super) async fn once_more(
+    core: &Core,
+    conn: &Conn,
+    asking: &Asking,
+    rejected: &Exchanged,
+    version: u64,
+) -> Result<Permit, Stopped> {
     let rule = "the access token is not accepted any more; it is renewed once".to_owned();
-    settle(core, conn, &first, Outcome::CredentialRejected, rule).await?;
+    settle(core, conn, rejected, Outcome::CredentialRejected, rule).await?;
     let renewed = token::renew(core, conn, asking.caller, Some(version)).await;
     renewed.map_err(|stopped| stopped.once(Stopped::Unrenewed))?;
     let permit = admit_more(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await;
-    let permit = permit.map_err(|stopped| stopped.once(Stopped::Unrepeated))?;
-    hops(core, conn, asking, permit, request).await
+    permit.map_err(|stopped| stopped.once(Stopped::Unrepeated))
 }
 
 pub(super) fn is_rejected(core: &Core, conn: &Conn, reply: &Reply) -> bool {

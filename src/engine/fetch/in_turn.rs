@@ -9,7 +9,7 @@ use crate::engine::turns::{COURTESIES, Ear};
 use crate::rules::budget::Refusal;
 
 /// Before anything was asked: for what is over in a moment, a pace or others under way.
-const MOMENT: Span = Span::from_secs(2);
+pub const MOMENT: Span = Span::from_secs(2);
 
 /// Every page of a target, each in its turn: between two pages it waits only as long as a person would. Where another credential comes
 /// before anything was sent, it begins anew with that.

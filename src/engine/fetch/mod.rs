@@ -35,7 +35,7 @@ use crate::rules::{breaker, schedule};
 use crate::store::{Commit, StoreError, Write};
 use crate::upstream::Request;
 use exchange::{Asking, exchange};
-pub use in_turn::{fetch_all, fetch_in_turn};
+pub use in_turn::{MOMENT, fetch_all, fetch_in_turn};
 use std::collections::BTreeMap;
 
 /// The poller waits in line for its next page at least this long before the part that it has is shown.

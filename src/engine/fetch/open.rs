@@ -1,22 +1,19 @@
 //! Opening a stream of events for the gateway: admitted and charged as every other request, and what the head of its answer says of limits,
 //! holds and the breaker is heeded as of every other answer. Whether it is worth asking again, and when, is for who wants the stream.
 
-use super::exchange::{Asking, Exchanged, Whose, admit, is_rejected, settle};
+use super::exchange::{Asking, Exchanged, Whose, is_rejected, once_more};
+use super::in_turn::MOMENT;
 use super::learn::{consequences, hear, placeholder};
 use super::pass::in_turn;
 use super::{Stopped, lessons, token};
 use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Reply};
-use crate::domain::time::Span;
 use crate::engine::core::{Conn, Core};
 use crate::rules::budget::Permit;
 use crate::store::{Commit, Write};
 use crate::upstream::{EventFlow, Opened, Request};
 use std::sync::Arc;
-
-/// How long an opening waits in line: what is over in a moment is worth it.
-const PATIENCE: Span = Span::from_secs(2);
 
 /// Which stream.
 #[derive(Clone, Debug)]
@@ -41,18 +38,13 @@ pub enum Opening {
 /// Asks for the stream, to go on after the event `last`.
 pub async fn open(core: &Core, conn: &Conn, wanted: &Wanted, last: Option<Arc<str>>) -> Result<Opening, Stopped> {
     let asking = Asking { caller: Caller::Gateway, target: None, endpoint: wanted.endpoint.clone(), cost: wanted.cost };
-    let ends = core.clock.now().steady + PATIENCE;
+    let ends = core.clock.now().steady + MOMENT;
     let permit = in_turn(core, conn, &asking, ends, (&core.stop, &[])).await?;
     let carried = token::version(core, conn);
     let (mut exchanged, mut events) = send(core, conn, (&asking, wanted), permit, last.clone()).await;
     let refused = events.is_none() && is_rejected(core, conn, &exchanged.reply);
     if let Some(version) = carried.filter(|_| refused) {
-        let rule = "the access token is not accepted any more; it is renewed once".to_owned();
-        settle(core, conn, &exchanged, Outcome::CredentialRejected, rule).await?;
-        let renewed = token::renew(core, conn, asking.caller, Some(version)).await;
-        renewed.map_err(|stopped| stopped.once(Stopped::Unrenewed))?;
-        let permit = admit(core, conn, conn.credential, &asking, Box::new(|_| Vec::new())).await;
-        let permit = permit.map_err(|stopped| stopped.once(Stopped::Unrepeated))?;
+        let permit = once_more(core, conn, &asking, &exchanged, version).await?;
         (exchanged, events) = send(core, conn, (&asking, wanted), permit, last).await;
     }
     learn(core, conn, exchanged, events).await

@@ -2,7 +2,7 @@
 //! request, its answer classified and heeded as every other answer. The client's body is nobody's reading here: what of it is kept
 //! decides who asked.
 
-use super::exchange::{self, Asking, Exchanged, Whose, admit};
+use super::exchange::{Asking, Exchanged, Whose, admit, once_more};
 use super::learn::{consequences, costs_nothing, hear};
 use super::{Stopped, token};
 use crate::domain::outcome::{Outcome, Verdict};
@@ -59,12 +59,7 @@ pub async fn pass(
     let mut judged = judge(core, conn, &mut sent, conditional);
     // A rejection says that nothing was done: with a new token it is asked once more.
     if let Some(version) = carried.filter(|_| judged.1.outcome == Outcome::CredentialRejected) {
-        let rule = "the access token is not accepted any more; it is renewed once".to_owned();
-        exchange::settle(core, conn, &sent.exchanged, Outcome::CredentialRejected, rule).await?;
-        let renewed = token::renew(core, conn, asking.caller, Some(version)).await;
-        renewed.map_err(|stopped| stopped.once(Stopped::Unrenewed))?;
-        let permit = admit(core, conn, conn.credential, asking, Box::new(|_| Vec::new())).await;
-        let permit = permit.map_err(|stopped| stopped.once(Stopped::Unrepeated))?;
+        let permit = once_more(core, conn, asking, &sent.exchanged, version).await?;
         sent = send(core, asking, permit, passage.passing.clone()).await;
         judged = judge(core, conn, &mut sent, conditional);
     }

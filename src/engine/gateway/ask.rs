@@ -9,8 +9,8 @@ use crate::domain::gateway::{Freshness, Reading, Shelved};
 use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::spec::{CommandSpec, Conditional};
-use crate::domain::time::Span;
 use crate::engine::core::{Conn, Core};
+use crate::engine::fetch::MOMENT;
 use crate::engine::fetch::exchange::Asking;
 use crate::engine::fetch::pass::{Heard, Passage, pass};
 use crate::rules::gateway::{
@@ -23,9 +23,6 @@ use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, RANGE};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-
-/// How long a client's request waits in line: what is over in a moment is worth it (as for a refresh by hand).
-const PATIENCE: Span = Span::from_secs(2);
 
 /// The request of who asked first.
 #[derive(Clone)]
@@ -42,6 +39,12 @@ pub struct Question {
     pub alone: bool,
     /// What is kept, and may still stand.
     pub known: Option<Arc<Entry>>,
+}
+
+impl Question {
+    fn asked(&self) -> Asked<'_> {
+        Asked { reading: self.reading, sent: &self.sent, wishes: &self.wishes, authorized: self.authorized }
+    }
 }
 
 /// What a client's headers say, as they go out: lower-case names. Codings are undone before anything is kept, so that no answer differs by
@@ -84,7 +87,7 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
         },
         conditional,
         with: Vec::new(),
-        patience: PATIENCE,
+        patience: MOMENT,
         unwanted,
         judge: &|relayed, verdict| judged(question, &policy, relayed, verdict),
     };
@@ -152,13 +155,7 @@ fn kept(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, hear
         return None;
     }
     let answered = Answered { status: relayed.status, headers: &relayed.headers, outcome: heard.verdict.outcome };
-    let asked = Asked {
-        reading: question.reading,
-        sent: &question.sent,
-        wishes: &question.wishes,
-        authorized: question.authorized,
-    };
-    let (kept, variant) = may_keep(&asked, &answered, policy).ok()?;
+    let (kept, variant) = may_keep(&question.asked(), &answered, policy).ok()?;
     let key = key(&conn.spec.key, conn.credential, question.reading, &question.address.location);
     let before = question.known.as_ref().map(|entry| entry.head());
     let body: Arc<[u8]> = relayed.body.as_slice().into();
@@ -214,14 +211,8 @@ fn landed(
 
 fn not_kept(question: &Question, policy: &Policy<'_>, heard: &Heard) -> &'static str {
     let Some(relayed) = &heard.answer else { return heard.verdict.outcome.word() };
-    let asked = Asked {
-        reading: question.reading,
-        sent: &question.sent,
-        wishes: &question.wishes,
-        authorized: question.authorized,
-    };
     let answered = Answered { status: relayed.status, headers: &relayed.headers, outcome: heard.verdict.outcome };
-    match may_keep(&asked, &answered, policy) {
+    match may_keep(&question.asked(), &answered, policy) {
         Err(NotKept::NotGood) => heard.verdict.outcome.word(),
         Err(why) => why.word(),
         Ok(_) if relayed.rest.is_some() => NotKept::TooLarge.word(),
