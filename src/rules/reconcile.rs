@@ -126,9 +126,15 @@ pub fn doubted(
     at: Stamp,
     interval: Span,
 ) -> Option<Stamp> {
+    is_sudden(state, seen).then(|| unbelieved(in_a_row(state), since, at, interval)).flatten()
+}
+
+/// Since when something odd is said, at `since` first, if it is not believed yet: it has to be said again right after (`in_a_row`), and late
+/// enough after the first time.
+pub fn unbelieved(in_a_row: bool, since: Option<Stamp>, at: Stamp, interval: Span) -> Option<Stamp> {
     let since = since.unwrap_or(at);
     let is_old = at.steady.since(since.steady) >= believed_after(interval);
-    (is_sudden(state, seen) && !(in_a_row(state) && is_old)).then_some(since)
+    (!(in_a_row && is_old)).then_some(since)
 }
 
 fn in_a_row(state: &TargetState) -> bool {

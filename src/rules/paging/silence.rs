@@ -7,7 +7,7 @@ use super::{Page, Pager, Trail};
 use crate::domain::page::Scan;
 use crate::domain::target::TargetState;
 use crate::domain::time::{Span, Stamp};
-use crate::rules::reconcile::believed_after;
+use crate::rules::reconcile::unbelieved;
 
 /// What is known of a list before it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,8 +67,6 @@ pub(super) fn doubted(
     at: Stamp,
     interval: Span,
 ) -> Option<Stamp> {
-    let since = since.unwrap_or(at);
-    let is_old = at.steady.since(since.steady) >= believed_after(interval);
     let in_a_row = before.is_some_and(|scan| scan.incomplete.as_deref() == Some(why));
-    (!(in_a_row && is_old)).then_some(since)
+    unbelieved(in_a_row, since, at, interval)
 }
