@@ -107,3 +107,10 @@ pub struct Trouble {
     /// Attempts in a row that were not good.
     pub failures: u32,
 }
+
+impl Trouble {
+    /// It begins, or it is another than the one before: then people are told.
+    pub fn is_news(&self, before: Option<&Trouble>) -> bool {
+        before.is_none_or(|t| t.outcome != self.outcome || t.reason != self.reason)
+    }
+}

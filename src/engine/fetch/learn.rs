@@ -373,7 +373,7 @@ pub fn troubled(
     (trouble, rule): (&Trouble, Option<&str>),
     at: Stamp,
 ) -> Option<NewEvent> {
-    let news = before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
+    let news = trouble.is_news(before.trouble.as_ref());
     news.then(|| target_event(target, EventKind::TargetTroubled, at, words::troubled(conn, trouble, rule)))
 }
 

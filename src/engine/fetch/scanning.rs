@@ -309,7 +309,7 @@ fn told(
     (trouble, rule): (&Trouble, Option<&str>),
     at: Stamp,
 ) -> Option<NewEvent> {
-    let news = before.trouble.as_ref().is_none_or(|t| t.outcome != trouble.outcome || t.reason != trouble.reason);
+    let news = trouble.is_news(before.trouble.as_ref());
     let message = || {
         let sentence = format!("scan {}: {}; its targets keep what they have", scan.name(), trouble.reason);
         let decided = |rule| words::decided(&sentence, trouble.outcome, rule, trouble.said.as_deref());
