@@ -4,7 +4,9 @@
 //! An error text cannot tell "never connected" from "connected, then lost"; this can. Until the socket (with TLS, where
 //! it is used) is up, the provider has seen nothing and the charge may be voided; from then on it may have.
 
+use super::http::Fault;
 use crate::clock::Clock;
+use crate::domain::reply::Failure;
 use crate::domain::time::{Span, Steady};
 use std::future::Future;
 use std::pin::Pin;
@@ -43,10 +45,14 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn new(clock: Arc<dyn Clock>, send_by: Steady, connect_timeout: Span) -> Arc<Attempt> {
-        let connect_by = clock.now().steady + connect_timeout;
-        let progress = Mutex::new(Progress::Connecting);
-        Arc::new(Attempt { clock, send_by, connect_by, progress, up: Notify::new() })
+    /// The error says that it is too late to begin.
+    pub(super) fn begin(clock: Arc<dyn Clock>, send_by: Steady, connect_timeout: Span) -> Result<Arc<Attempt>, Fault> {
+        let now = clock.now().steady;
+        if now > send_by {
+            return Err((Failure::NotSent, "The time to send was over before anything was written.".to_owned()));
+        }
+        let (connect_by, progress) = (now + connect_timeout, Mutex::new(Progress::Connecting));
+        Ok(Arc::new(Attempt { clock, send_by, connect_by, progress, up: Notify::new() }))
     }
 
     /// Runs `request` so that the gate finds this attempt.

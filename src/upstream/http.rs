@@ -121,10 +121,13 @@ impl HttpDoor {
         deadline: Steady,
         request: &Request,
     ) -> Result<Answer, Fault> {
-        let no_route = || (Failure::NotSent, format!("There is no connection named {}.", request.connection));
-        let route = self.routes.get(&request.connection).ok_or_else(no_route)?;
+        let route = self.route(&request.connection)?;
         let prepared = self.prepare(route, payer, request)?;
         self.exchange_over(send_by, deadline, route, prepared).await.map(|answer| self.clean(answer))
+    }
+
+    pub(super) fn route(&self, key: &ConnectionKey) -> Result<&Route, Fault> {
+        self.routes.get(key).ok_or_else(|| (Failure::NotSent, format!("There is no connection named {key}.")))
     }
 
     async fn exchange_over(
@@ -134,10 +137,7 @@ impl HttpDoor {
         route: &Route,
         prepared: (Client, reqwest::Request),
     ) -> Result<Answer, Fault> {
-        if self.clock.now().steady > send_by {
-            return Err((Failure::NotSent, "The time to send was over before anything was written.".to_owned()));
-        }
-        let attempt = Attempt::new(self.clock.clone(), send_by, route.network.connect_timeout);
+        let attempt = Attempt::begin(self.clock.clone(), send_by, route.network.connect_timeout)?;
         let work = attempt.run(self.ask(route, &attempt, prepared));
         tokio::select! {
             biased;

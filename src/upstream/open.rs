@@ -47,8 +47,7 @@ impl HttpDoor {
         request: &Request,
         last: Option<Arc<str>>,
     ) -> Result<(Answer, Option<EventFlow>), Fault> {
-        let no_route = || (Failure::NotSent, format!("There is no connection named {}.", request.connection));
-        let route = self.routes.get(&request.connection).ok_or_else(no_route)?;
+        let route = self.route(&request.connection)?;
         let (client, mut prepared) = self.prepare(route, payer, request)?;
         let headers = prepared.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
@@ -58,10 +57,7 @@ impl HttpDoor {
         if let Some(id) = last.as_ref().and_then(|id| HeaderValue::from_bytes(id.as_bytes()).ok()) {
             headers.insert("last-event-id", id);
         }
-        if self.clock.now().steady > send_by {
-            return Err((Failure::NotSent, "The time to send was over before anything was written.".to_owned()));
-        }
-        let attempt = Attempt::new(self.clock.clone(), send_by, route.network.connect_timeout);
+        let attempt = Attempt::begin(self.clock.clone(), send_by, route.network.connect_timeout)?;
         let work = attempt.run(self.head(route, &attempt, (client, prepared), last));
         tokio::select! {
             biased;

@@ -143,17 +143,13 @@ impl HttpDoor {
         deadline: Steady,
         passing: Passing,
     ) -> Result<(Stamp, Relayed), Fault> {
-        let no_route = || (Failure::NotSent, format!("There is no connection named {}.", passing.connection));
-        let route = self.routes.get(&passing.connection).ok_or_else(no_route)?;
+        let route = self.route(&passing.connection)?;
         let credential = self.credential(route, payer, &passing.connection);
         let credential = credential.map_err(|words| (Failure::NotSent, words))?;
         let line = route.line(&passing.location, &credential).map_err(|words| (Failure::NotSent, words))?;
         let headers = route.outgoing(&passing, &credential);
-        if self.clock.now().steady > send_by {
-            return Err((Failure::NotSent, "The time to send was over before anything was written.".to_owned()));
-        }
+        let attempt = Attempt::begin(self.clock.clone(), send_by, route.network.connect_timeout)?;
         let request = request(passing.method, line, headers, passing.body)?;
-        let attempt = Attempt::new(self.clock.clone(), send_by, route.network.connect_timeout);
         let work = async {
             let socket = match attempt.comes_up(self.wire.connect(&route.address())).await {
                 Ok(socket) => socket,
