@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 /// A full shelf is emptied to this many eighths, so that not every answer has to look for room.
 const LEFT_IN_EIGHTHS: u64 = 7;
 
-/// The file's part is held against its bound after so many eighths of that were filed.
-const FILED_IN_EIGHTHS: u64 = 1;
+/// The file's part is held against its bound each time that one in so many of its bytes was filed.
+const FILED_PART: u64 = 8;
 
 /// The room of all gateways together.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Room {
 
     /// So many bytes go to the file.
     pub fn files(&self, bytes: u64) {
-        if self.filed.fetch_add(bytes, Ordering::Relaxed) + bytes > self.spec.disk / 8 * FILED_IN_EIGHTHS {
+        if self.filed.fetch_add(bytes, Ordering::Relaxed) + bytes > self.spec.disk / FILED_PART {
             self.full.notify_one();
         }
     }
