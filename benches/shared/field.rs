@@ -1,11 +1,12 @@
 //! A task service with a thousand work orders, as CASES of the field know it: pages of rows that belong to work orders, read by one scan. In
 //! virtual time behind a counting door, or over HTTP on loopback.
 
+use super::http::next_head;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
 /// What the service has: `orders` work orders of `each` tasks, in pages of `size`.
@@ -115,13 +116,7 @@ impl Service {
     /// Until the other side hangs up.
     async fn serve(&self, mut socket: TcpStream) {
         let mut buffer = Vec::new();
-        loop {
-            buffer.clear();
-            while !buffer.ends_with(b"\r\n\r\n") {
-                if !matches!(socket.read_buf(&mut buffer).await, Ok(1..)) {
-                    return;
-                }
-            }
+        while next_head(&mut socket, &mut buffer).await {
             let head = String::from_utf8_lossy(&buffer);
             let page = page_of(head.split(' ').nth(1).unwrap_or_default());
             self.asked.fetch_add(1, Ordering::Relaxed);

@@ -4,6 +4,17 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+/// Reads the head of the next request into the buffer; false: the other side has hung up.
+pub async fn next_head(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
+    buffer.clear();
+    while !buffer.ends_with(b"\r\n\r\n") {
+        if !matches!(socket.read_buf(buffer).await, Ok(1..)) {
+            return false;
+        }
+    }
+    true
+}
+
 pub struct Reader {
     socket: TcpStream,
     address: SocketAddr,

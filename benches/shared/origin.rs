@@ -1,12 +1,13 @@
 //! A provider on loopback whose answers are ready before anybody asks: any cache may keep them for an hour. It counts what it is asked, and
 //! thinks about what lies below `/slow`.
 
+use super::http::next_head;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
 pub const SMALL: usize = 2048;
@@ -46,13 +47,7 @@ impl Origin {
     /// Until the other side hangs up.
     async fn serve(&self, mut socket: TcpStream) {
         let mut buffer = Vec::new();
-        loop {
-            buffer.clear();
-            while !buffer.ends_with(b"\r\n\r\n") {
-                if !matches!(socket.read_buf(&mut buffer).await, Ok(1..)) {
-                    return;
-                }
-            }
+        while next_head(&mut socket, &mut buffer).await {
             self.asked.fetch_add(1, Ordering::Relaxed);
             let head = String::from_utf8_lossy(&buffer);
             let path = head.split(' ').nth(1).unwrap_or_default();
