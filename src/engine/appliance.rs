@@ -35,6 +35,8 @@ pub struct Health {
     pub poller_alive: bool,
     pub clock: ClockTrust,
     pub file_bytes: u64,
+    /// Bytes written to the file since it was opened.
+    pub written_bytes: u64,
     pub started_at: When,
     /// Sentences about the store and the last start (a file that takes no writes or was repaired, an untrusted clock), empty if there is nothing to say.
     pub notes: Vec<String>,
@@ -88,6 +90,7 @@ impl Appliance {
             poller_alive: self.core.begun.is_cancelled() && now.steady.since(self.core.last_beat()) < HEARTBEAT,
             clock: now.trust,
             file_bytes: self.core.store.file_bytes(),
+            written_bytes: self.core.store.written_bytes(),
             started_at: When(self.core.started.wall),
         }
     }

@@ -306,7 +306,8 @@ impl Core {
         }
     }
 
-    fn written(&self) -> u64 {
+    /// Bytes written since the file was opened.
+    pub fn written(&self) -> u64 {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         live.as_ref().map_or(0, |l| l.written.load(Ordering::Relaxed))
     }

@@ -334,6 +334,11 @@ impl Store {
         self.core().file_bytes()
     }
 
+    /// Bytes written to the file since it was opened: what a memory card has to bear.
+    pub fn written_bytes(&self) -> u64 {
+        self.core().written()
+    }
+
     /// Copies the file while it is in use, verifies the copy, gives it its name. Returns a sentence with size and as-of.
     /// Never replaces a file that is there. The copy knows that it was made at `moment`: see [`Opening::copied`].
     pub async fn backup(&self, destination: &Path, moment: ClockMark) -> Result<String, StoreError> {

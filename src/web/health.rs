@@ -40,6 +40,7 @@ fn detail(health: &Health) -> serde_json::Value {
         "poller": if health.poller_alive { "ticking" } else { "not ticking" },
         "clock": if health.clock == ClockTrust::Trusted { "trusted" } else { "untrusted" },
         "db_bytes": health.file_bytes,
+        "db_written_bytes": health.written_bytes,
         "started_at": started_at,
         "notes": health.notes,
         "version": env!("CARGO_PKG_VERSION"),

@@ -1,4 +1,4 @@
-//! `/metrics` for Prometheus (OpenMetrics text): what the pages show, as numbers. Gauges are read from the same views as the
+//! `/metrics` for Prometheus, in its text format or as OpenMetrics: what the pages show, as numbers. Gauges are read from the same views as the
 //! pages at the moment of the scrape. Labels are bounded: names from the configuration, words from closed enums, route
 //! templates, and of each connection a bounded number of endpoints; never a text of the provider.
 
@@ -10,13 +10,13 @@ use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use crate::domain::spend::Counted;
 use crate::domain::state::State as Word;
 use crate::domain::time::ClockTrust;
-use crate::engine::view::{BudgetView, ConnectionView, TargetView};
+use crate::engine::view::{BudgetView, ConnectionView, TargetView, When};
 use axum::Extension;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -46,13 +46,31 @@ pub async fn count(State(web): State<WebState>, request: Request, next: Next) ->
     response
 }
 
-/// `GET /metrics`: everything that the viewer may read.
-pub async fn page(State(web): State<WebState>, Extension(viewer): Extension<Viewer>) -> Result<Response, Problem> {
-    let mut text = String::new();
+/// `GET /metrics`: everything that the viewer may read. OpenMetrics for those who name it, as Prometheus does; else Prometheus's own text.
+pub async fn page(
+    State(web): State<WebState>,
+    Extension(viewer): Extension<Viewer>,
+    request: HeaderMap,
+) -> Result<Response, Problem> {
     let registry = collect(&web, &viewer)?;
-    encode(&mut text, &registry).map_err(|_| Problem::new(Kind::Internal, "The metrics cannot be written."))?;
-    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")], text).into_response())
+    let (content_type, encode): (_, fn(&mut String, &Registry) -> std::fmt::Result) = match wants_openmetrics(&request)
+    {
+        true => ("application/openmetrics-text; version=1.0.0; charset=utf-8", text::encode),
+        false => (prometheus_text::CONTENT_TYPE, prometheus_text::encode),
+    };
+    let mut out = String::new();
+    encode(&mut out, &registry).map_err(|_| Problem::new(Kind::Internal, "The metrics cannot be written."))?;
+    let headers: [(HeaderName, HeaderValue); 3] = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::VARY, HeaderValue::from_static("accept")),
+    ];
+    Ok((headers, out).into_response())
+}
+
+fn wants_openmetrics(request: &HeaderMap) -> bool {
+    let ranges = request.get_all(header::ACCEPT).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(','));
+    ranges.map(str::trim).any(|range| range.to_ascii_lowercase().starts_with("application/openmetrics-text"))
 }
 
 fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
@@ -110,7 +128,11 @@ fn process(web: &WebState, registry: &mut Registry) {
     one("clock_trusted", "1 while the wall clock may be believed", i64::from(health.clock == ClockTrust::Trusted));
     one("db_bytes", "Size of the data file", whole(health.file_bytes));
     one("ready", "1 while the store takes writes and the poller ticks", i64::from(super::health::is_ready(&health)));
-    one("start_timestamp_seconds", "When the process started", health.started_at.0.0.div_euclid(1000));
+    one("start_timestamp_seconds", "When the process started", seconds(health.started_at));
+    let written: Counter = Counter::default();
+    written.inc_by(health.written_bytes);
+    let help = "Bytes written to the data file since it was opened: what a memory card has to bear";
+    registry.register("db_commit_bytes", help, written);
 }
 
 fn upstream(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
@@ -187,6 +209,8 @@ struct Quota {
     foreign: Gauges,
     remaining: Gauges,
     kept: Gauges,
+    reset: Gauges,
+    next_free: Gauges,
 }
 
 impl Quota {
@@ -197,6 +221,16 @@ impl Quota {
             foreign: register(registry, "quota_foreign", "Units that others have taken, by the provider's own count"),
             remaining: register(registry, "quota_remaining", "Units of a limit that are left, the kept ones included"),
             kept: register(registry, "quota_kept", "Units left that only the caller they are kept for may take"),
+            reset: register(
+                registry,
+                "quota_reset_timestamp_seconds",
+                "When the provider's period turns; absent for windows that roll",
+            ),
+            next_free: register(
+                registry,
+                "quota_next_free_timestamp_seconds",
+                "When the next unit comes back; absent while none is out",
+            ),
         }
     }
     fn set(&self, connection: &ConnectionView, budget: &BudgetView) {
@@ -210,6 +244,11 @@ impl Quota {
         self.foreign.get_or_create(&labels).set(whole(budget.foreign));
         self.remaining.get_or_create(&labels).set(whole(budget.remaining));
         self.kept.get_or_create(&labels).set(whole(budget.kept));
+        for (gauges, at) in [(&self.reset, budget.resets_at), (&self.next_free, budget.next_free_at)] {
+            if let Some(at) = at {
+                gauges.get_or_create(&labels).set(seconds(at));
+            }
+        }
     }
 }
 
@@ -217,6 +256,7 @@ struct Targets {
     age: Gauges,
     last_success: Gauges,
     fresh: Gauges,
+    state: Gauges,
     items: Gauges,
 }
 
@@ -234,6 +274,7 @@ impl Targets {
                 "When the last good answer arrived",
             ),
             fresh: register(registry, "target_fresh", "1 while the last good answer is fresh"),
+            state: register(registry, "target_state", "1 for the state that the target is in; the others are absent"),
             items: register(registry, "target_items", "Items that are present"),
         }
     }
@@ -245,15 +286,22 @@ impl Targets {
             self.age.get_or_create(&labels).set(whole(age));
         }
         if let Some(as_of) = target.as_of {
-            self.last_success.get_or_create(&labels).set(as_of.0.0.div_euclid(1000));
+            self.last_success.get_or_create(&labels).set(seconds(as_of));
         }
         self.fresh.get_or_create(&labels).set(i64::from(target.fresh));
         self.items.get_or_create(&labels).set(whole(target.item_count));
+        labels.push(("state", target.state.word().to_owned()));
+        self.state.get_or_create(&labels).set(1);
     }
 }
 
 fn labels(connection: &ConnectionView) -> Labels {
     vec![("organization", connection.organization.clone()), ("connection", connection.name.clone())]
+}
+
+/// As Prometheus tells moments.
+fn seconds(at: When) -> i64 {
+    at.0.0.div_euclid(1000)
 }
 
 fn whole(n: u64) -> i64 {

@@ -173,6 +173,7 @@ impl Shelf for Sample {
             poller_alive: true,
             clock: ClockTrust::Trusted,
             file_bytes: 1_589_248,
+            written_bytes: 73_728,
             started_at: ago(7200),
             notes: self.notes.clone(),
         }

@@ -245,7 +245,13 @@ async fn metrics_say_what_the_pages_say() {
     let site = Site::loopback(Sample::locked_out());
     site.get("/c/yard").await;
     site.get("/nowhere/at/all").await;
-    let text = text(site.get("/metrics").await).await;
+    let metrics = async |accept: &str| {
+        let response =
+            site.send(ask(Method::GET, "/metrics", &[("accept", accept)]).body(Body::empty()).unwrap()).await;
+        (head(response.headers(), "content-type").to_owned(), text(response).await)
+    };
+    let (kind, text) = metrics("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3").await;
+    assert_eq!(kind, "application/openmetrics-text; version=1.0.0; charset=utf-8");
     for line in [
         "larder_build_info{version=\"0.1.0\"} 1",
         "larder_quota_remaining{organization=\"default\",connection=\"yard\",limit=\"status\",endpoint=\"/statusschedule.php\"} 0",
@@ -260,6 +266,9 @@ async fn metrics_say_what_the_pages_say() {
         "larder_target_last_success_timestamp_seconds{organization=\"default\",connection=\"yard\",target=\"controller\"} 1796026428",
         "larder_findings_open{organization=\"default\",connection=\"yard\",kind=\"foreign_spending\"} 1",
         "larder_findings_open{organization=\"default\",connection=\"cellar\",kind=\"lower_limit\"} 0",
+        "larder_quota_reset_timestamp_seconds{organization=\"default\",connection=\"yard\",limit=\"account\"} 1796083200",
+        "larder_target_state{organization=\"default\",connection=\"yard\",target=\"controller\",state=\"held\"} 1",
+        "larder_db_commit_bytes_total 73728",
         "larder_clock_trusted 1",
         "larder_db_bytes 1589248",
         "larder_http_requests_total{route=\"/c/{connection}\",method=\"GET\",status=\"200\"} 1",
@@ -271,7 +280,19 @@ async fn metrics_say_what_the_pages_say() {
         !text.contains("target_age_seconds{organization=\"default\",connection=\"cellar\""),
         "never answered has no age"
     );
+    assert!(
+        !text.contains("quota_reset_timestamp_seconds{organization=\"default\",connection=\"yard\",limit=\"status\"")
+    );
     assert!(text.ends_with("# EOF\n"));
+
+    let (kind, plain) = metrics("*/*").await;
+    assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
+    let series = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.contains("route=\"/metrics\""));
+        lines.map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(series(&text), series(&plain), "one truth in two formats");
+    assert!(plain.contains("# TYPE larder_http_requests_total counter\n") && !plain.contains("# EOF"));
 }
 
 /// A parameter that means nothing is a mistake of the asker, and answering with everything hides it.
