@@ -1,6 +1,7 @@
 //! A provider that nobody here wrote and that no recipe knows: Prometheus's HTTP API, its targets and series as items.
 //! Needs Debian's `prometheus`.
 
+use crate::judge_promtool::{DASHBOARD, telling};
 use crate::support::process::{Process, free_port, judge_program};
 use crate::support::*;
 use serde_json::Value;
@@ -64,6 +65,15 @@ impl Prometheus {
         let series = answer["data"]["result"].as_array()?;
         assert!(series.len() <= 1, "{expression} is not one series: {answer}");
         series.first()?["value"][1].as_str()?.parse().ok()
+    }
+
+    /// How many series it answers a question with; panics where it does not understand it.
+    async fn series_of(&self, expression: &str) -> usize {
+        let address = SocketAddr::from(([127, 0, 0, 1], self.port));
+        let encoded: String = expression.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let reply = http::send(address, &Ask::get(&format!("/api/v1/query?query={encoded}"))).await;
+        assert_eq!(reply.status, 200, "{expression}: {}", reply.body);
+        reply.json()["data"]["result"].as_array().map_or(1, Vec::len)
     }
 
     fn base_url(&self) -> String {
@@ -171,5 +181,38 @@ async fn our_own_metrics_are_read_by_the_one_they_are_for() {
         .await;
     }
     assert!(provider.count() < 20, "a scrape is a reader like any other");
+    provider.was_never_over();
+}
+
+/// Grafana's part is to replace the variables; what it asks then is asked here.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_panel_of_the_dashboard_has_something_to_show() {
+    let Some(program) = judge_program("prometheus", "prometheus") else { return };
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    let app = telling(&provider).await;
+    let prometheus = Prometheus::start(&program, &[("larder", Some(app.address))]).await;
+    let dashboard: Value = serde_json::from_str(DASHBOARD).expect("the dashboard is JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    assert!(panels.len() >= 12, "{}", panels.len());
+    for panel in panels {
+        for target in panel["targets"].as_array().expect("what a panel asks") {
+            let asked = target["expr"].as_str().expect("a question");
+            let variables = [
+                ("$organization", ".*"),
+                ("$connection", "yard"),
+                ("$__rate_interval", "15s"),
+                ("$__range", "15s"),
+                ("[1h]", "[15s]"),
+            ];
+            let asked = variables.into_iter().fold(asked.to_owned(), |text, (name, value)| text.replace(name, value));
+            assert!(!asked.contains('$'), "a variable that nothing is known of: {asked}");
+            // What is only there once something is wrong is understood, and empty.
+            let least = if asked.ends_with("> 0") { 0 } else { 1 };
+            eventually(&format!("{} shows something: {asked}", panel["title"]), SOON, || async {
+                (prometheus.series_of(&asked).await >= least).then_some(())
+            })
+            .await;
+        }
+    }
     provider.was_never_over();
 }

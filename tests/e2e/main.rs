@@ -22,6 +22,7 @@ mod history;
 mod honesty;
 mod judge_nginx;
 mod judge_prometheus;
+mod judge_promtool;
 mod learning;
 mod lockout;
 mod network;
