@@ -161,7 +161,7 @@ impl Live {
                 return Err(Failure::failed(why));
             }
         };
-        let serving = sockets.serve(&appliance, &server.hosts);
+        let serving = sockets.serve(&appliance, &server);
         if let Err(failure) = begin(verdict, &mut running).await {
             serving.stop().await;
             return Err(failure);

@@ -17,6 +17,23 @@
     return time ? time.textContent : "";
   }
 
+  // --- Whose zone. Kept for the whole site, wherever that begins; one that somebody chose stays.
+  function rules(zone) {
+    const at = (month) => new Date(2026, month, 1).toLocaleString("en", { timeZone: zone, timeZoneName: "longOffset" });
+    try { return at(0) + at(6); } catch { return zone; }
+  }
+  function settle() {
+    const kept = document.cookie.split("; ").find((pair) => pair.startsWith("larder-reader="));
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const shown = kept ? kept.split(/[=~]/)[1] : body.dataset.zone;
+    if (!zone || (kept && !kept.endsWith("~auto")) || rules(zone) === rules(shown)) return false;
+    const root = new URL(body.dataset.root || ".", location).pathname.replace(/(.)\/$/, "$1");
+    const own = "larder-reader=" + zone + "~24~auto";
+    document.cookie = own + "; path=" + root + "; max-age=34560000; samesite=lax";
+    return document.cookie.includes(own);
+  }
+  if (settle()) return location.reload();
+
   // --- Ages, by the greater of two clocks: one stops while the device sleeps, the other can be set back.
   const born = new WeakMap();
   const stamp = () => [performance.now(), Date.now()];

@@ -38,10 +38,10 @@ impl Sockets {
         Ok(Sockets { tcp, address, unix, path: server.socket.clone() })
     }
 
-    pub fn serve(self, appliance: &Appliance, hosts: &[String]) -> Serving {
+    pub fn serve(self, appliance: &Appliance, server: &ServerSpec) -> Serving {
         let stop = CancellationToken::new();
-        let access = Access::tcp(self.address, hosts.to_vec());
-        let network = WebState::stopping_with(appliance.clone(), access, stop.clone());
+        let access = Access::tcp(self.address, server.hosts.clone());
+        let network = WebState::stopping_with(appliance.clone(), access, stop.clone()).below(server.base_path.clone());
         let local = network.behind(Access::local());
         let bounds = Bounds::of_machine();
         let tcp = guarded("TCP", serve_tcp(self.tcp, network, bounds));

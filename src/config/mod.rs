@@ -32,6 +32,7 @@ pub use environment::{Environment, PLAIN_VARIABLES};
 pub use put::Puttable;
 pub use recipe::{Recipe, Recipes, is_built_in};
 
+use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::polling::PollingSpec;
@@ -66,6 +67,8 @@ pub struct ServerSpec {
     pub socket: PathBuf,
     /// Host names, beside loopback and IP literals, that a request may carry.
     pub hosts: Vec<String>,
+    /// Under which path a proxy in front leaves the site.
+    pub base_path: BasePath,
     /// What the answers of all gateways may take.
     pub shelf: ShelfSpec,
     /// Where the variables that secrets are read from are looked up first.

@@ -5,6 +5,7 @@ use super::environment::POLLING;
 use super::place::Problems;
 use super::section::Section;
 use super::{gateway, words};
+use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::polling::{MOST_WORKERS, PollingSpec};
 use crate::domain::spec::{ConnectionSpec, SecretSource};
@@ -22,7 +23,7 @@ const LONGEST_SOCKET_PATH: usize = 107;
 pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problems) -> ServerSpec {
     let mut spec = spec_at(folder.join(DATA));
     let Some(section) = section else { return spec };
-    section.only(&["listen", "data", "hosts", "shelf_memory", "shelf_disk", "environment_file"], &[], p);
+    section.only(&["listen", "data", "hosts", "base_path", "shelf_memory", "shelf_disk", "environment_file"], &[], p);
     let data = section.parsed("data", p, |text| match text.is_empty() {
         true => Err("must be the path of the data file".to_owned()),
         false => Ok(folder.join(text)),
@@ -40,6 +41,7 @@ pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problem
     }
     spec.shelf = gateway::read_shelf(section, p);
     spec.listen = section.parsed("listen", p, listen).unwrap_or(spec.listen);
+    spec.base_path = section.parsed("base_path", p, base_path).unwrap_or_default();
     let file = section.parsed("environment_file", p, |text| match text.is_empty() {
         true => Err("must be the path of a file of NAME=value lines".to_owned()),
         false => Ok(folder.join(text)),
@@ -93,7 +95,22 @@ pub(super) fn list_variables(file: &Path, connections: &mut [ConnectionSpec]) {
 fn spec_at(data: PathBuf) -> ServerSpec {
     let socket = socket_beside(&data);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-    ServerSpec { listen, data, socket, hosts: Vec::new(), shelf: ShelfSpec::default(), environment_file: None }
+    ServerSpec {
+        listen,
+        data,
+        socket,
+        hosts: Vec::new(),
+        base_path: BasePath::default(),
+        shelf: ShelfSpec::default(),
+        environment_file: None,
+    }
+}
+
+fn base_path(text: &str) -> Result<BasePath, String> {
+    BasePath::read(text).ok_or_else(|| {
+        let plain = "letters, digits, -, ., _ and ~ between its slashes";
+        format!("must be the path at which a proxy in front leaves the site, such as \"/larder\", with {plain}; {text:?} is not")
+    })
 }
 
 fn socket_beside(data: &Path) -> PathBuf {

@@ -3,6 +3,7 @@
 
 use super::WebState;
 use super::pages;
+use super::pages::reader::Reader;
 use crate::domain::state::State as Word;
 use crate::engine::view::{Denied, When};
 use axum::extract::{Request, State};
@@ -216,7 +217,7 @@ impl IntoResponse for Problem {
 pub async fn dress(State(web): State<WebState>, request: Request, next: Next) -> Response {
     let id = web.next_request_id();
     let asked = request.uri().clone();
-    let wants_page = wants_page(request.headers());
+    let page_for = wants_page(request.headers()).then(|| Reader::of(request.headers()));
     let response = next.run(request).await;
     let mut response = match problem_of(&response) {
         None => response,
@@ -224,11 +225,12 @@ pub async fn dress(State(web): State<WebState>, request: Request, next: Next) ->
             if problem.kind.status().is_server_error() {
                 tracing::warn!(request = %id, path = asked.path(), "{}", problem.detail);
             }
-            let mut dressed = if wants_page {
-                pages::error::page(&web, &asked, &problem, &id)
-            } else {
-                let json = problem.json(&id).to_string();
-                (problem.kind.status(), [(header::CONTENT_TYPE, "application/problem+json")], json).into_response()
+            let mut dressed = match &page_for {
+                Some(reader) => pages::error::page(&web, &asked, reader, &problem, &id),
+                None => {
+                    let json = problem.json(&id).to_string();
+                    (problem.kind.status(), [(header::CONTENT_TYPE, "application/problem+json")], json).into_response()
+                }
             };
             keep_headers(response.headers(), dressed.headers_mut());
             problem.extra_headers(dressed.headers_mut());

@@ -5,6 +5,7 @@
 pub mod access;
 mod api;
 mod assets;
+mod base;
 mod build;
 mod errors;
 mod events;
@@ -26,6 +27,7 @@ mod tests;
 pub use access::{Access, Listener};
 pub use serving::{Bounds, serve_tcp, serve_unix};
 
+use crate::domain::base_path::BasePath;
 use crate::engine::appliance::Appliance;
 use access::forms::FormKey;
 use access::limits::Limits;
@@ -56,6 +58,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
 pub struct WebState {
     shared: Arc<Shared>,
     access: Arc<Access>,
+    base: Arc<BasePath>,
 }
 
 struct Shared {
@@ -96,11 +99,15 @@ impl WebState {
             boot: u32::from_le_bytes(boot),
             requests: AtomicU64::new(0),
         };
-        WebState { shared: Arc::new(shared), access: Arc::new(access) }
+        WebState { shared: Arc::new(shared), access: Arc::new(access), base: Arc::default() }
+    }
+    /// The same below a path that its proxy leaves in place.
+    pub fn below(self, base: BasePath) -> WebState {
+        WebState { base: Arc::new(base), ..self }
     }
     /// The same appliance, counters and rates behind another listener.
     pub fn behind(&self, access: Access) -> WebState {
-        WebState { shared: Arc::clone(&self.shared), access: Arc::new(access) }
+        WebState { shared: Arc::clone(&self.shared), access: Arc::new(access), base: Arc::default() }
     }
 
     fn shelf(&self) -> &dyn Shelf {
@@ -108,6 +115,9 @@ impl WebState {
     }
     fn access(&self) -> &Access {
         &self.access
+    }
+    fn base(&self) -> &BasePath {
+        &self.base
     }
     fn limits(&self) -> &Limits {
         &self.shared.limits
@@ -169,6 +179,7 @@ pub fn router(state: WebState) -> Router {
         .route("/plan", get(pages::plan::page))
         .route("/spend", get(pages::spend::page))
         .route("/activity", get(pages::activity::page))
+        .route("/reader", get(pages::reader::keep))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::page))

@@ -1,7 +1,7 @@
 //! The sockets of the readers: how many may be open, and how long one may be silent. A request that is under way has its time from
 //! the router; what comes before it and between two of them is bounded here. Knows HTTP/1 and no page.
 
-use super::{WebState, gateway, router};
+use super::{WebState, base, gateway, router};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -148,6 +148,9 @@ async fn speak<S>(
         let (router, web) = (router.clone(), web.clone());
         async move {
             let mut request = request.map(Body::new);
+            if let Err(led) = base::strip(web.base(), &mut request) {
+                return Ok(led);
+            }
             // Before any router reads the path, and past the layers of pages: an answer from the shelf takes microseconds.
             if gateway::is_for(request.uri().path()) {
                 return Ok(gateway::answer(&web, request, peer.map(|peer| peer.ip())).await);

@@ -31,6 +31,7 @@ mod paging;
 mod plan;
 mod polling;
 mod posting;
+mod prefix;
 mod projects;
 mod readers;
 mod readings;

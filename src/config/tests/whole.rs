@@ -15,6 +15,7 @@ const WHOLE: &str = r#"
 listen = "192.0.2.1:80"
 data   = "shelf/larder.redb"
 hosts  = ["Larder.home.arpa", "192.0.2.1"]
+base_path = "/larder/"
 shelf_memory = "64MiB"
 shelf_disk   = 1_048_576
 environment_file = "keys.env"
@@ -176,6 +177,7 @@ fn every_key_is_read() {
             data: "/etc/larder/shelf/larder.redb".into(),
             socket: "/etc/larder/shelf/larder.redb.sock".into(),
             hosts: vec!["larder.home.arpa".to_owned(), "192.0.2.1".to_owned()],
+            base_path: BasePath::read("/larder").unwrap(),
             shelf: ShelfSpec { memory: 64 << 20, disk: 1 << 20 },
             environment_file: Some("/etc/larder/keys.env".into()),
         }

@@ -4,6 +4,7 @@
 use super::limits::{Change, Peer};
 use super::{Intent, Listener, Shown, Viewer, decide, hosts, presented};
 use crate::web::WebState;
+use crate::web::base;
 use crate::web::errors::{Kind, Problem};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -66,7 +67,9 @@ static PROXIED: [HeaderName; 3] =
 /// A request that came through a proxy is not from this machine, whatever address it arrives at.
 pub fn listener_of(web: &WebState, headers: &HeaderMap) -> Listener {
     match web.access().listener {
-        Listener::Loopback if PROXIED.iter().any(|name| headers.contains_key(name)) => Listener::Network,
+        Listener::Loopback if PROXIED.iter().chain(&base::TOLD).any(|name| headers.contains_key(name)) => {
+            Listener::Network
+        }
         listener => listener,
     }
 }

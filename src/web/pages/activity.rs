@@ -2,7 +2,6 @@
 
 use super::history::{Numbered, ways};
 use super::overview::{Activity, line};
-use super::show::Face;
 use super::{Asked, Frame, Visit, html};
 use crate::domain::cursor::EventsAsk;
 use crate::domain::event::EventKind;
@@ -49,7 +48,7 @@ impl Numbered for EventView {
 }
 
 pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked<Query>) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let said = |text: Option<String>| text.filter(|t| !t.is_empty());
     let (connection, word) = (said(query.connection), said(query.kind));
     let from = cursor(visit.query.after, visit.query.before)?;

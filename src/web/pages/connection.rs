@@ -152,7 +152,7 @@ struct Charge {
 }
 
 pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let key = visit.connection(&name);
     let view = web.shelf().connection(&key)?;
     let targets = web.shelf().targets(&key)?;

@@ -56,7 +56,7 @@ impl Set {
 }
 
 pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let key = visit.connection(&name);
     let view = web.shelf().connection(&key)?;
     let frame = visit.frame(&web, &face, Some(&name));

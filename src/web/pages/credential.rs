@@ -1,7 +1,7 @@
 //! `/c/{connection}/credential`: where the credential comes from, and the form that replaces it. A secret comes in by it and never goes out.
 
 use super::actions::{Sent, back};
-use super::show::{Face, Moment};
+use super::show::Moment;
 use super::{Action, Frame, Visit, html, segment};
 use crate::web::WebState;
 use crate::web::access::guard::Whence;
@@ -27,7 +27,7 @@ struct Page {
 }
 
 pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let credential = web.shelf().connection(&visit.connection(&name))?.credential;
     let frame = visit.frame(&web, &face, Some(&name));
     let page = Page {

@@ -1,5 +1,6 @@
 //! The page for people where something was refused: what happened, when it changes, where to go on.
 
+use super::reader::Reader;
 use super::show::{Chip, Face, Moment};
 use super::{Frame, html};
 use crate::web::WebState;
@@ -24,8 +25,8 @@ struct Page {
     request: String,
 }
 
-pub fn page(web: &WebState, asked: &Uri, problem: &Problem, request: &str) -> Response {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+pub fn page(web: &WebState, asked: &Uri, reader: &Reader, problem: &Problem, request: &str) -> Response {
+    let face = Face::of(web, reader);
     let not_before = face.maybe(problem.not_before);
     let page = Page {
         frame: Frame::plain(web, &face, asked.path()),

@@ -11,6 +11,7 @@ pub mod history;
 pub mod overview;
 pub mod plan;
 pub mod polling;
+pub mod reader;
 mod scans;
 pub mod show;
 pub mod spend;
@@ -29,6 +30,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use reader::Reader;
 use serde::de::DeserializeOwned;
 use show::Face;
 
@@ -43,6 +45,12 @@ pub struct Frame {
     /// `HH:MM` and zone of the moment this page was made.
     pub made_at: show::Moment,
     pub zone: String,
+    /// The installation's zone by its name in the time zone database; empty where it has none.
+    pub home_zone: String,
+    /// What the installation's clock shows, where its reader's shows another time.
+    pub at_home: Option<String>,
+    /// The first segment of the page's path, for the navigation.
+    pub here: String,
     pub last_event: u64,
     /// Empty for the default organization, else `?organization=...`, for links.
     pub suffix: String,
@@ -59,6 +67,7 @@ pub struct Visit {
     pub organization: Organization,
     path: String,
     pub query: Query,
+    reader: Reader,
 }
 
 #[derive(Default, serde::Deserialize)]
@@ -99,7 +108,8 @@ impl FromRequestParts<WebState> for Visit {
         let viewer = parts.extensions.get::<Viewer>().cloned();
         let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This page needs a token."))?;
         let organization = scope(&viewer, query.organization.as_deref())?;
-        Ok(Visit { viewer, organization, path: parts.uri.path().to_owned(), query })
+        let reader = Reader::of(&parts.headers);
+        Ok(Visit { viewer, organization, path: parts.uri.path().to_owned(), query, reader })
     }
 }
 
@@ -109,6 +119,10 @@ impl Visit {
     }
     pub fn suffix(&self) -> String {
         suffix(&self.organization)
+    }
+    /// This moment, as the visitor reads times.
+    pub fn face(&self, web: &WebState) -> Face {
+        Face::of(web, &self.reader)
     }
     /// The frame of this page, listening to the events of `connection` or of all.
     fn frame(&self, web: &WebState, face: &Face, connection: Option<&str>) -> Frame {
@@ -147,6 +161,16 @@ pub struct Action {
 }
 
 impl Frame {
+    /// The pages of the whole site: address below the root, name, and whether this is it.
+    fn site(&self) -> [(&'static str, &'static str, bool); 4] {
+        let page = |address, name, first: &str| (address, name, self.here == first);
+        [
+            page("./", "Overview", ""),
+            page("plan", "Plan", "plan"),
+            page("spend", "Spending", "spend"),
+            page("activity", "Activity", "activity"),
+        ]
+    }
     /// A frame without an organization and without events.
     fn plain(web: &WebState, face: &Face, path: &str) -> Frame {
         Frame {
@@ -156,6 +180,9 @@ impl Frame {
             icon: assets::address("icon.svg"),
             made_at: face.moment(face.now()),
             zone: face.zone_name(),
+            home_zone: web.zone().iana_name().unwrap_or_default().to_owned(),
+            at_home: face.at_home(),
+            here: path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned(),
             last_event: web.shelf().last_event_id().0,
             suffix: String::new(),
             build: build::BUILD,

@@ -117,7 +117,7 @@ pub struct Activity {
 }
 
 pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let all = web.shelf().connections()?;
     let organizations = organizations(&visit, &all);
     let own: Vec<ConnectionView> = all.into_iter().filter(|c| c.organization == visit.organization.as_str()).collect();

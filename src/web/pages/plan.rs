@@ -91,7 +91,7 @@ struct Row {
 }
 
 pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked<Query>) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let plans = own(&web, &visit.organization)?;
     let (answer, wrong) = match query.read(&visit.organization) {
         Ok(Some((key, asked))) => (Some(answer(&web.shelf().what_if(&key, &asked)?)), None),

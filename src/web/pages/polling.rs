@@ -37,7 +37,7 @@ struct Control {
 }
 
 pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let view = web.shelf().polling().await?;
     let frame = visit.frame(&web, &face, None);
     let change = visit.action(&web, &frame.root, "polling");

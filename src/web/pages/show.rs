@@ -1,9 +1,11 @@
 //! How values read: times, ages, numbers, states. A [`Face`] is one moment in one time zone; everything on a page is shown from
 //! the same one. Must not read a clock.
 
+use super::reader::{Clock, Reader};
 use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
 use crate::engine::view::{FieldShown, Seconds, When};
+use crate::web::WebState;
 use askama::Template;
 use askama::filters::HtmlSafe;
 use jiff::Timestamp;
@@ -13,6 +15,9 @@ use jiff::tz::TimeZone;
 pub struct Face {
     now: Wall,
     zone: TimeZone,
+    clock: Clock,
+    /// Of the installation, where that shows another time.
+    home: Option<TimeZone>,
 }
 
 /// A time to show: absolute, and relative to the moment the page was made. In a template it is its `<time>` element.
@@ -113,8 +118,28 @@ impl Chip {
 }
 
 impl Face {
+    /// As the installation has it.
     pub fn new(now: Wall, zone: TimeZone) -> Face {
-        Face { now, zone }
+        Face { now, zone, clock: Clock::default(), home: None }
+    }
+    /// Now, as this reader has it.
+    pub fn of(web: &WebState, reader: &Reader) -> Face {
+        Face::new(web.shelf().now().wall(), web.zone().clone()).read_by(reader)
+    }
+    fn read_by(mut self, reader: &Reader) -> Face {
+        self.clock = reader.clock;
+        if let Some(zone) = reader.zone.clone() {
+            let home = std::mem::replace(&mut self.zone, zone);
+            self.home = Some(home).filter(|home| self.in_zone(home, self.now(), "%z") != self.format(self.now(), "%z"));
+        }
+        self
+    }
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+    /// What the clock of the installation shows, where that is another time: what it says in sentences goes by that.
+    pub fn at_home(&self) -> Option<String> {
+        self.home.as_ref().map(|home| self.in_zone(home, self.now(), "%H:%M %Z"))
     }
     pub fn now(&self) -> When {
         When(self.now)
@@ -124,7 +149,7 @@ impl Face {
         Moment {
             iso: crate::rules::calendar::rfc3339(when.0),
             clock: self.clock(when),
-            full: self.format(when, "%a %d %b %Y, %H:%M:%S %Z"),
+            full: self.format(when, &format!("%a %d %b %Y, {} %Z", self.seconds_too())),
             age_seconds,
             relative: relative(age_seconds),
         }
@@ -136,17 +161,33 @@ impl Face {
     pub fn clock(&self, when: When) -> String {
         let day = |w: When| self.format(w, "%Y-%m-%d");
         if day(when) == day(self.now()) {
-            return self.format(when, "%H:%M");
+            return self.format(when, self.hours());
         }
         let same_year = self.format(when, "%Y") == self.format(self.now(), "%Y");
-        self.format(when, if same_year { "%-d %b, %H:%M" } else { "%-d %b %Y, %H:%M" })
+        let date = if same_year { "%-d %b" } else { "%-d %b %Y" };
+        self.format(when, &format!("{date}, {}", self.hours()))
+    }
+    const fn hours(&self) -> &'static str {
+        match self.clock {
+            Clock::Hours24 => "%H:%M",
+            Clock::Hours12 => "%-I:%M\u{a0}%p",
+        }
+    }
+    const fn seconds_too(&self) -> &'static str {
+        match self.clock {
+            Clock::Hours24 => "%H:%M:%S",
+            Clock::Hours12 => "%-I:%M:%S\u{a0}%p",
+        }
     }
     pub fn zone_name(&self) -> String {
         self.format(self.now(), "%Z")
     }
     fn format(&self, when: When, form: &str) -> String {
+        self.in_zone(&self.zone, when, form)
+    }
+    fn in_zone(&self, zone: &TimeZone, when: When, form: &str) -> String {
         match Timestamp::from_millisecond(when.0.0) {
-            Ok(t) => t.to_zoned_datetime(self.zone.clone()).strftime(form).to_string(),
+            Ok(t) => t.to_zoned_datetime(zone.clone()).strftime(form).to_string(),
             Err(_) => "beyond all calendars".to_owned(),
         }
     }
@@ -289,6 +330,21 @@ mod tests {
         assert_eq!(face.clock(when("2026-11-28T06:14:10Z")), "28 Nov, 07:14");
         assert_eq!(face.clock(when("2025-11-28T06:14:10Z")), "28 Nov 2025, 07:14");
         assert_eq!(face.moment(when("2026-11-30T11:32:00Z")).relative, "in 3\u{a0}h 12\u{a0}min");
+    }
+
+    #[test]
+    fn times_read_in_the_zone_and_by_the_clock_of_who_reads() {
+        let home = || face("2026-11-30T08:20:00Z", "Europe/Zurich");
+        let reader = |zone: &str, clock| Reader { zone: TimeZone::get(zone).ok(), clock };
+        let tokyo = home().read_by(&reader("Asia/Tokyo", Clock::Hours12));
+        let m = tokyo.moment(when("2026-11-30T06:14:10Z"));
+        assert_eq!((m.clock.as_str(), m.iso.as_str()), ("3:14\u{a0}PM", "2026-11-30T06:14:10Z"));
+        assert_eq!(m.full, "Mon 30 Nov 2026, 3:14:10\u{a0}PM JST");
+        assert_eq!(tokyo.clock(when("2026-11-30T16:00:00Z")), "1 Dec, 1:00\u{a0}AM", "tomorrow there");
+        assert_eq!(tokyo.at_home().as_deref(), Some("09:20 CET"), "sentences go by the appliance's own clock");
+        let vienna = home().read_by(&reader("Europe/Vienna", Clock::Hours24));
+        assert_eq!((vienna.clock(when("2026-11-30T06:14:10Z")), vienna.at_home()), ("07:14".to_owned(), None));
+        assert_eq!(home().read_by(&Reader::default()).at_home(), None);
     }
 
     #[test]

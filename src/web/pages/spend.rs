@@ -68,8 +68,8 @@ struct Group {
 }
 
 pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked<Query>) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
-    let period = Period::read(&query, web.shelf().now().wall(), web.zone())?;
+    let face = visit.face(&web);
+    let period = Period::read(&query, face.now().0, face.zone())?;
     let own = Some(visit.organization.clone());
     let by_caller = Period { by: SpendBy::Caller, ..period.clone() };
     let callers = web.shelf().spend(&asked(by_caller, own.clone()))?;

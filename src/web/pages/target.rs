@@ -109,7 +109,7 @@ pub async fn page(
     visit: Visit,
 ) -> Result<Response, Problem> {
     let now = web.shelf().now().wall();
-    let face = Face::new(now, web.zone().clone());
+    let face = visit.face(&web);
     let key = TargetKey { connection: visit.connection(&connection), target: TargetName(target) };
     let owner = web.shelf().connection(&key.connection)?;
     let view = web.shelf().target(&key)?;

@@ -3,7 +3,7 @@
 //! before these run.
 
 use super::actions::{Sent, back};
-use super::show::{self, Age, Chip, Face};
+use super::show::{self, Age, Chip};
 use super::{Action, Frame, Visit, html, segment};
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::target::Phase;
@@ -44,7 +44,7 @@ struct Row {
 }
 
 pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
-    let face = Face::new(web.shelf().now().wall(), web.zone().clone());
+    let face = visit.face(&web);
     let key = visit.connection(&name);
     let targets = web.shelf().targets(&key)?;
     let frame = visit.frame(&web, &face, Some(&name));

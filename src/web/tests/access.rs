@@ -61,8 +61,10 @@ async fn a_browser_on_the_network_is_asked_and_the_token_is_its_password() {
 #[tokio::test]
 async fn what_a_proxy_forwards_is_not_from_this_machine() {
     let site = Site::loopback(Sample::calm());
-    let request = ask(Method::GET, "/", &[("x-forwarded-for", "203.0.113.9")]);
-    assert_eq!(site.send(request.body(Body::empty()).unwrap()).await.status(), StatusCode::UNAUTHORIZED);
+    for told in ["x-forwarded-for", "x-forwarded-prefix", "x-ingress-path"] {
+        let request = ask(Method::GET, "/", &[(told, "203.0.113.9")]);
+        assert_eq!(site.send(request.body(Body::empty()).unwrap()).await.status(), StatusCode::UNAUTHORIZED, "{told}");
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod api;
 mod history;
 mod pages;
 mod plan;
+mod reader;
 mod spend;
 
 use super::pages as rendered;
