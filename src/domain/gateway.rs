@@ -168,6 +168,8 @@ pub enum Kept {
     Data,
     /// An expected "not ready".
     NotReady,
+    /// No good answer, but one that the provider itself says to be fresh: served while it is, and never afterwards.
+    Declared,
 }
 
 impl Kept {
@@ -175,6 +177,7 @@ impl Kept {
         match self {
             Kept::Data => "data",
             Kept::NotReady => "not_ready",
+            Kept::Declared => "declared",
         }
     }
 }

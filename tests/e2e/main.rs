@@ -13,6 +13,7 @@ mod failures;
 mod file;
 mod findings;
 mod gateway;
+mod gateway_http;
 mod gateway_meanwhile;
 mod gateway_shelf;
 mod gateway_streams;

@@ -5,7 +5,7 @@ use super::flight::Landing;
 use super::given::{Halt, PassedOn};
 use super::place::{Address, Entry};
 use super::{filed, readings, room};
-use crate::domain::gateway::{Freshness, Reading, Shelved};
+use crate::domain::gateway::{Freshness, Kept, Reading, Shelved};
 use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::spec::{CommandSpec, Conditional};
@@ -66,7 +66,8 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
         }
     }
     let policy = conn.desk.gate.policy_by(&question.address.rules);
-    let known = question.known.clone().filter(|_| conn.spec.conditional != Conditional::Off && !question.alone);
+    let may_ask = conn.spec.conditional != Conditional::Off && !question.alone;
+    let known = question.known.clone().filter(|known| may_ask && known.head().kept == Kept::Data);
     let asked_with = known.as_ref().map(|entry| validators(entry.head())).unwrap_or_default();
     let conditional = !asked_with.is_empty();
     let asking = Asking {
@@ -156,6 +157,11 @@ fn kept(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, hear
     }
     let answered = Answered { status: relayed.status, headers: &relayed.headers, outcome: heard.verdict.outcome };
     let (kept, variant) = may_keep(&question.asked(), &answered, policy).ok()?;
+    // Whatever it says: where the provider fails, the last good answer is better (law 4).
+    let fails = kept == Kept::Declared && heard.verdict.outcome == Outcome::Overloaded;
+    if fails && question.known.as_ref().is_some_and(|known| known.head().kept == Kept::Data) {
+        return None;
+    }
     let key = key(&conn.spec.key, conn.credential, question.reading, &question.address.location);
     let before = question.known.as_ref().map(|entry| entry.head());
     let body: Arc<[u8]> = relayed.body.as_slice().into();
@@ -182,18 +188,21 @@ fn landed(
     }
     let word = not_kept(question, policy, &heard);
     let outcome = heard.verdict.outcome;
+    let is_error = is_told_as_it_is(policy, &heard);
     let is_passed = match outcome {
         Outcome::Data | Outcome::NotReady | Outcome::Gone | Outcome::Redirected | Outcome::Unexpected => true,
         // To the client's own condition; to one of ours it confirms nothing that is there.
         Outcome::NotModified => question.alone,
-        _ => false,
+        _ => is_error,
     };
-    // A success that cannot be believed: the last good answer is better where there is one (law 4).
-    let is_doubted = outcome == Outcome::Unexpected && heard.status.is_some_and(|status| status < 300);
+    // An error, or a success that cannot be believed: the last good answer is better where there is one (law 4).
+    let is_doubted = is_error || outcome == Outcome::Unexpected && heard.status.is_some_and(|status| status < 300);
     let halt = (!is_passed || is_doubted).then(|| Arc::new(Halt::heard(core, conn, endpoint, &heard)));
     match (heard.answer, halt) {
         (Some(answer), doubted) if is_passed => {
             let Relayed { status, headers, body, rest, .. } = answer;
+            let again = again(&headers, doubted.as_deref());
+            let headers = headers.into_iter().chain(again).collect();
             let passed = PassedOn { status, headers, body: Bytes::from(body) };
             match rest {
                 Some(rest) => Landing::Long(Some((passed, rest)).into()),
@@ -207,6 +216,25 @@ fn landed(
         (_, Some(halt)) => Landing::Halted(halt),
         (_, None) => Landing::Halted(Arc::new(Halt::stopping())),
     }
+}
+
+/// Whether who asked is told of a failure in the provider's own words: where those on caching count, so do those on what is wrong. A
+/// challenge is the account's to meet, and what is long or broke off is no answer to anybody.
+fn is_told_as_it_is(policy: &Policy<'_>, heard: &Heard) -> bool {
+    let is_whole = heard.answer.as_ref().is_some_and(|answer| answer.rest.is_none() && !answer.cut);
+    let is_refusal = matches!(
+        heard.verdict.outcome,
+        Outcome::Limited | Outcome::Unpaid | Outcome::CredentialRejected | Outcome::Overloaded
+    );
+    let is_error = heard.status.is_some_and(|status| status >= 400 && !matches!(status, 401 | 407));
+    policy.freshness == Freshness::Http && is_whole && is_refusal && is_error
+}
+
+/// When to ask again, where the provider does not say it and a hold does.
+fn again(headers: &[(String, String)], halt: Option<&Halt>) -> Option<(String, String)> {
+    let is_said = headers.iter().any(|(name, _)| name == "retry-after");
+    let wait = halt.and_then(|halt| halt.retry_after_s).filter(|_| !is_said)?;
+    Some(("retry-after".to_owned(), wait.to_string()))
 }
 
 fn not_kept(question: &Question, policy: &Policy<'_>, heard: &Heard) -> &'static str {

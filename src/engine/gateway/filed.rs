@@ -106,7 +106,7 @@ fn is_served(conn: &Conn, head: &Head) -> bool {
 
 /// Whether nothing of what a "not ready" waits for is in the file behind it.
 fn still_waits(core: &Core, conn: &Conn, head: &Head) -> Result<bool, StoreError> {
-    if head.kept == Kept::Data {
+    if head.kept != Kept::NotReady {
         return Ok(true);
     }
     let Ok(location) = Location::read(&head.key.target) else { return Ok(false) };

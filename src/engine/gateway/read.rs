@@ -9,7 +9,7 @@ use super::{Entrance, filed, room};
 use crate::domain::gateway::{Kept, Reading};
 use crate::domain::time::Now;
 use crate::rules::gateway::{
-    CacheStatus, Decision, Fallback, Forward, Life, Wishes, decide, fits, life, select, waits,
+    CacheStatus, Decision, Fallback, Forward, Life, Wishes, decide, fits, life, select, stands,
 };
 use hyper::header::{CACHE_CONTROL, HeaderMap, RANGE};
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Entrance {
             let read = if varies { as_text(&wanted.headers) } else { Vec::new() };
             let sent = sent.unwrap_or(&read);
             let own = entries.iter().filter(|e| self.is_served(e));
-            let in_force = |head: &_| conn.desk.with_happened(|seen| waits(head, policy.not_ready, seen, now).0 > 0);
+            let in_force = |head: &_| conn.desk.with_happened(|seen| stands(head, &policy, seen, now));
             let chosen = select(own.map(|e| e.head()), wanted.reading, sent, in_force);
             let entry = chosen.and_then(|head| entries.iter().find(|e| std::ptr::eq(e.head(), head)).cloned());
             (entry, !entries.is_empty())
@@ -131,10 +131,11 @@ impl Entrance {
             Wanted { address, reading: Reading::Get, headers: wanted.headers.clone(), authorized: wanted.authorized };
         let found = self.look(&wide, wishes, Some(sent), now);
         let (Decision::Hit(_), Some(entry)) = (found.decision, found.entry) else { return None };
+        let entry = Some(entry).filter(|entry| entry.head().kept == Kept::Data)?;
         let body = policy.narrow?.narrow(entry.head(), &entry.body, &value)?;
         let shelved = room::narrowed(&entry, &wanted.address.place.target, body);
         let entry = room::put(&self.core, &self.conn, &wanted.address.place, shelved)?;
-        let life = life(entry.head(), policy.freshness, policy.fresh_for, now);
+        let life = life(entry.head(), &policy, now);
         let how = CacheStatus { detail: Some("narrowed"), ..CacheStatus::hit(&life) };
         Some(Given::Shelf { entry, life, how, stale: None })
     }
@@ -213,6 +214,8 @@ impl Entrance {
                 let how = CacheStatus { forward_status: Some(answer.status), detail: Some(word), ..how };
                 Some(Given::Passed { answer: answer.clone(), how })
             }
+            // What is no good answer is asked for once, however many wait for it.
+            Landing::Passed { doubted: Some(halt), .. } => Some(denied(halt, how)),
             Landing::Passed { .. } | Landing::GivenUp => None,
             Landing::Long(long) => Landing::take(long).map(|(answer, rest)| {
                 let how = CacheStatus { detail: Some("too_large"), collapsed: false, ..how };
@@ -220,7 +223,7 @@ impl Entrance {
             }),
             Landing::Halted(halt) => match fallback {
                 Fallback::Stale if look.entry.is_some() => self.stale(wanted, look, halt, how),
-                _ => Some(Given::Denied { halt: halt.clone(), how: CacheStatus { detail: Some(halt.word), ..how } }),
+                _ => Some(denied(halt, how)),
             },
         }
     }
@@ -237,8 +240,12 @@ impl Entrance {
 
     fn life(&self, wanted: &Wanted, entry: &Entry, now: &Now) -> Life {
         let policy = self.conn.desk.gate.policy_by(&wanted.address.rules);
-        life(entry.head(), policy.freshness, policy.lasts(entry.head()), now)
+        life(entry.head(), &policy, now)
     }
+}
+
+fn denied(halt: &Arc<Halt>, how: CacheStatus) -> Given {
+    Given::Denied { halt: halt.clone(), how: CacheStatus { detail: Some(halt.word), ..how } }
 }
 
 fn hit(look: &Look, now: &Now) -> Option<Given> {

@@ -2,7 +2,8 @@
 //! the next (RFC 9110, 9111, 9211; draft-ietf-httpapi-ratelimit-headers). Must not know who is answered.
 
 use super::decide::Forward;
-use super::freshness::{Life, date_of};
+use super::freshness::Life;
+use super::moment::date_of;
 use super::validation::{etag, goes_with_304, last_modified};
 use crate::domain::gateway::{Head, Reading};
 use crate::domain::ids::Caller;

@@ -4,8 +4,9 @@
 use super::directives::{Directives, Wishes};
 use super::freshness::{Life, life};
 use super::gate::Policy;
+use super::ready::{Happened, waits};
 use crate::domain::gateway::{Freshness, Head, Kept};
-use crate::domain::time::Now;
+use crate::domain::time::{Now, Span};
 
 /// Why the provider is asked, in the words of RFC 9211 section 2.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,16 @@ pub enum Decision {
     Unanswerable,
 }
 
+/// Whether what is kept may be meant by a request at all: a good answer always; what is not ready until what it waits for; any other only
+/// while the provider says that it stands, and not where the connection's word took the place of the provider's since.
+pub fn stands(head: &Head, policy: &Policy<'_>, happened: &Happened, now: &Now) -> bool {
+    match head.kept {
+        Kept::Data => true,
+        Kept::NotReady => waits(head, policy.not_ready, happened, now) > Span::ZERO,
+        Kept::Declared => policy.freshness == Freshness::Http && life(head, policy, now).is_fresh(),
+    }
+}
+
 /// `entry`: what the request means, where there is one; `elsewhere`: there is one under its target for other request headers.
 /// `ended`: what it waited for has happened since, where it was not ready.
 pub fn decide(
@@ -70,14 +81,14 @@ pub fn decide(
         let why = if elsewhere { Forward::VaryMiss } else { Forward::UriMiss };
         return ask(wishes, why, Fallback::Nothing);
     };
-    let life = life(head, policy.freshness, policy.lasts(head), now);
+    let life = life(head, policy, now);
     let said = match (policy.freshness, head.kept) {
-        (Freshness::Http, Kept::Data) => Directives::of(&head.headers),
+        (Freshness::Http, Kept::Data | Kept::Declared) => Directives::of(&head.headers),
         _ => Directives::default(),
     };
     let fallback = match head.kept {
         Kept::Data if may_be_served_over(&said) => Fallback::Stale,
-        Kept::Data | Kept::NotReady => Fallback::Nothing,
+        Kept::Data | Kept::NotReady | Kept::Declared => Fallback::Nothing,
     };
     if ended || said.no_cache {
         return ask(wishes, Forward::Stale, fallback);

@@ -3,6 +3,8 @@
 //! moves. Must not know who asks.
 
 use super::directives::{Directives, seconds};
+use super::gate::Policy;
+use super::moment::date;
 use crate::domain::gateway::{Freshness, Head, Kept};
 use crate::domain::time::{Now, Span, Wall};
 
@@ -36,16 +38,16 @@ impl Life {
     }
 }
 
-/// `fresh_for`: of the memo, from the arrival. What is not ready goes by it whatever the provider says of caches.
-pub fn life(head: &Head, freshness: Freshness, fresh_for: Span, now: &Now) -> Life {
+/// By the memo, from the arrival. What is not ready goes by it whatever the provider says of caches.
+pub fn life(head: &Head, policy: &Policy<'_>, now: &Now) -> Life {
     let resident = now.age_of(head.as_of);
     let told = Span(age_value(&head.headers).0.saturating_add(resident.0));
-    match freshness {
-        Freshness::Http if head.kept == Kept::Data => {
+    match policy.freshness {
+        Freshness::Http if head.kept != Kept::NotReady => {
             let age = Span(initial_age(head).0.saturating_add(resident.0));
             Life { age, counted: age, lifetime: lifetime(&head.headers, head.as_of.wall) }
         }
-        Freshness::Memo | Freshness::Http => Life { age: told, counted: resident, lifetime: fresh_for },
+        Freshness::Memo | Freshness::Http => Life { age: told, counted: resident, lifetime: policy.lasts(head) },
     }
 }
 
@@ -55,14 +57,10 @@ fn lifetime(headers: &[(String, String)], arrived: Wall) -> Span {
     if let Some(told) = said.s_maxage.or(said.max_age) {
         return told;
     }
-    let mut ends = headers.iter().filter(|(name, _)| name == "expires").map(|(_, value)| date(value));
-    // A date that is none, like `0`, is past; of several the first that is over counts.
-    let earliest = ends.try_fold(None, |known: Option<Wall>, end| {
-        let end = end?;
-        Some(Some(known.map_or(end, |known| known.min(end))))
-    });
+    // A date that is none, like `0`, is past; of several the first counts.
+    let end = headers.iter().find(|(name, _)| name == "expires").and_then(|(_, value)| date(value));
     let made = made_at(headers).unwrap_or(arrived);
-    earliest.flatten().map_or(Span::ZERO, |end| end.since(made))
+    end.map_or(Span::ZERO, |end| end.since(made))
 }
 
 /// RFC 9111 section 4.2.3: the age on arrival, by the greater of what the answer says and what its date says.
@@ -80,23 +78,4 @@ fn age_value(headers: &[(String, String)]) -> Span {
 
 fn made_at(headers: &[(String, String)]) -> Option<Wall> {
     headers.iter().find(|(name, _)| name == "date").and_then(|(_, value)| date(value))
-}
-
-/// A date of HTTP (RFC 9110 section 5.6.7), whatever its case (RFC 9111 section 4.2).
-pub(super) fn date(text: &str) -> Option<Wall> {
-    let mut inside = false;
-    let in_its_case = |c: char| match std::mem::replace(&mut inside, c.is_ascii_alphabetic()) {
-        true => c.to_ascii_lowercase(),
-        false => c.to_ascii_uppercase(),
-    };
-    let text: String = text.trim().chars().map(in_its_case).collect();
-    let moment = httpdate::parse_http_date(&text.replace("Gmt", "GMT")).ok()?;
-    let since = moment.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(Wall(i64::try_from(since.as_millis()).ok()?))
-}
-
-/// The same, written.
-pub(super) fn date_of(wall: Wall) -> String {
-    let since = std::time::Duration::from_millis(u64::try_from(wall.0).unwrap_or_default());
-    httpdate::fmt_http_date(std::time::UNIX_EPOCH + since)
 }

@@ -76,7 +76,7 @@ impl Policy<'_> {
     pub fn lasts(&self, head: &Head) -> Span {
         match (head.kept, self.not_ready) {
             (Kept::NotReady, Some(spec)) => spec.lasts,
-            (Kept::NotReady, None) => Span::ZERO,
+            (Kept::NotReady, None) | (Kept::Declared, _) => Span::ZERO,
             (Kept::Data, _) => self.fresh_for,
         }
     }

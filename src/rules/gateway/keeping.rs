@@ -1,5 +1,6 @@
-//! Which answers come onto the shelf, and what of them (RFC 9111 section 3): good, whole and classified ones alone; no error ever does. Must
-//! not know how much room there is.
+//! Which answers come onto the shelf, and what of them (RFC 9111 section 3): whole and classified ones alone. An error takes no good answer's
+//! place; where the provider's word on caching counts, and it says for how long, it is kept beside it for so long. Must not know how much room
+//! there is.
 
 use super::directives::{Directives, Wishes};
 use super::gate::Policy;
@@ -77,6 +78,7 @@ pub fn may_keep(asked: &Asked<'_>, answered: &Answered<'_>, policy: &Policy<'_>)
         Outcome::Limited | Outcome::Unpaid => return Err(NotKept::NotGood),
         _ if policy.is_not_ready(answered.status) => Kept::NotReady,
         Outcome::Data => Kept::Data,
+        _ if policy.freshness == Freshness::Http && is_declared(answered) => Kept::Declared,
         _ => return Err(NotKept::NotGood),
     };
     // A request for a part, and every answer that is one.
@@ -86,11 +88,30 @@ pub fn may_keep(asked: &Asked<'_>, answered: &Answered<'_>, policy: &Policy<'_>)
     if asked.wishes.no_store {
         return Err(NotKept::NoStore);
     }
-    if kept == Kept::Data && policy.freshness == Freshness::Http {
+    if kept != Kept::NotReady && policy.freshness == Freshness::Http {
         by_http(asked, answered)?;
     }
     let variant = key::variant(answered.headers, asked.sent).ok_or(NotKept::VariesByAll)?;
     Ok((kept, variant))
+}
+
+/// A final answer to just this that is no good one, and says itself for how long it stands (RFC 9111 section 3). What is said to the account,
+/// of its limits and its credential, is never one.
+fn is_declared(answered: &Answered<'_>) -> bool {
+    let is_final = match answered.outcome {
+        Outcome::Redirected => true,
+        Outcome::Gone | Outcome::Unexpected | Outcome::Overloaded => {
+            answered.status >= 400 && !matches!(answered.status, 401 | 403 | 407 | 408 | 429)
+        }
+        _ => false,
+    };
+    is_final && is_explicit(answered.headers)
+}
+
+/// Whether it says for how long it is fresh.
+fn is_explicit(headers: &[(String, String)]) -> bool {
+    let said = Directives::of(headers);
+    said.max_age.is_some() || said.s_maxage.is_some() || headers.iter().any(|(name, _)| name == "expires")
 }
 
 fn by_http(asked: &Asked<'_>, answered: &Answered<'_>) -> Result<(), NotKept> {
@@ -106,9 +127,11 @@ fn by_http(asked: &Asked<'_>, answered: &Answered<'_>) -> Result<(), NotKept> {
     if asked.authorized && !(said.public || said.must_revalidate || said.s_maxage.is_some()) {
         return Err(NotKept::Authorized);
     }
-    let expires = answered.headers.iter().any(|(name, _)| name == "expires");
-    let told = said.public || expires || said.max_age.is_some() || said.s_maxage.is_some();
-    if told || is_kept_by_status(answered.status) { Ok(()) } else { Err(NotKept::Unsaid) }
+    if said.public || is_explicit(answered.headers) || is_kept_by_status(answered.status) {
+        Ok(())
+    } else {
+        Err(NotKept::Unsaid)
+    }
 }
 
 /// Heuristically cacheable (RFC 9110 section 15.1); without heuristics such an answer is over at once, and still the last good one.

@@ -75,8 +75,8 @@ pub fn fits(variant: &Variant, sent: &[(String, String)]) -> bool {
     variant.iter().all(|(name, had)| value(sent, name) == *had)
 }
 
-/// Which of the answers under one target this request means: the newest that fits, of the method asked for or, for HEAD, of a GET. What is
-/// not ready stands only while `in_force` says so.
+/// Which of the answers under one target this request means: the newest that fits, of the method asked for or, for HEAD, of a GET. What is no
+/// good answer stands only while `in_force` says so.
 pub fn select<'h>(
     heads: impl IntoIterator<Item = &'h Head>,
     reading: Reading,

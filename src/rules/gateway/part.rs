@@ -1,6 +1,6 @@
 //! A part of an answer that is kept whole (RFC 9110 section 14). Must not know whether it is fresh.
 
-use super::freshness::date;
+use super::moment::date;
 use crate::domain::gateway::joined;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Validators, of both sides: asking the provider whether what is kept still stands (RFC 9111 section 4.3), and telling a client that what it
 //! has does (RFC 9110 section 13). Must not know when either happens.
 
-use super::freshness::{date, date_of};
 use super::keeping::{Times, kept_headers};
+use super::moment::{date, date_of};
 use crate::domain::gateway::{Head, joined};
 use crate::domain::time::Wall;
 

@@ -51,7 +51,7 @@ codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitO
     WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7, WebhookFailing = 8,
     CredentialUnreadable = 9);
 
-codes!(Kept, "kind of answer": Data = 0, NotReady = 1);
+codes!(Kept, "kind of answer": Data = 0, NotReady = 1, Declared = 2);
 codes!(Reading, "method": Get = 0, Head = 1);
 
 /// The byte of a caller, in a key.
@@ -103,7 +103,7 @@ mod tests {
             "foreign_spending lower_limit higher_limit_offered sudden_emptiness wait_above_ceiling scan_incomplete \
              credential_reauthorize deprecated webhook_failing credential_unreadable"
         );
-        assert_eq!(words(Kept::word), "data not_ready");
+        assert_eq!(words(Kept::word), "data not_ready declared");
         assert_eq!(words(Reading::method), "GET HEAD");
         assert_eq!((Settlement::Posted.code(), Settlement::Voided.code()), (0, 1));
         assert!(Settlement::coded(2).is_err());

@@ -30,7 +30,8 @@ fn expires_counts_from_the_date_of_the_answer() {
     assert_eq!(lasts(&[("expires", &late)]), 100, "without a date, from its arrival");
     for unsound in ["0", "-1", "", "tomorrow", "Mon, 30 Nov 2026"] {
         assert_eq!(lasts(&[("expires", unsound)]), 0, "{unsound:?} is past");
-        assert_eq!(lasts(&[("expires", &late), ("expires", unsound)]), 0);
+        assert_eq!(lasts(&[("expires", &late), ("expires", unsound)]), 100, "the first counts");
+        assert_eq!(lasts(&[("expires", unsound), ("expires", &late)]), 0);
     }
     assert_eq!(lasts(&[("expires", &early)]), 0);
 }

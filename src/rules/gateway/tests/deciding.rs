@@ -35,6 +35,25 @@ fn fresh_is_served_and_stale_is_asked_for_with_the_old_answer_in_hand() {
 }
 
 #[test]
+fn what_is_no_good_answer_stands_only_while_the_provider_says_so() {
+    let declared =
+        Head { kept: Kept::Declared, status: 404, as_of: at(9).stamp(), ..head(&[("cache-control", "max-age=60")]) };
+    let good = head(&[]);
+    let chosen = |gate: &Gate, seconds| {
+        let (policy, now) = (gate.policy(&location("/tasks")), at(seconds));
+        let stands = |head: &Head| stands(head, &policy, &Happened::default(), &now);
+        select([&good, &declared], Reading::Get, &[], stands).unwrap().kept
+    };
+    assert_eq!(chosen(&http_gate(), 59), Kept::Declared);
+    assert_eq!(chosen(&http_gate(), 69), Kept::Data, "the last good answer comes back");
+    assert_eq!(chosen(&gate_of(GatewaySpec::default()), 10), Kept::Data, "the connection's word is the memo");
+    let (gate, now) = (http_gate(), at(20));
+    let of = |asked: &str| decide(&wishes(asked), Some(&declared), false, &gate.policy(&location("/a")), false, &now);
+    assert!(is_hit(of("")));
+    assert_eq!(of("no-cache"), ask(Forward::Request, Fallback::Nothing), "it is never served instead of another");
+}
+
+#[test]
 fn without_an_answer_the_provider_is_asked() {
     let gate = http_gate();
     let none = |asked, elsewhere| decide(&wishes(asked), None, elsewhere, &gate.policy(&location("/a")), false, &at(0));

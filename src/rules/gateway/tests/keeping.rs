@@ -30,12 +30,50 @@ fn by_http(status: u16, cache_control: &str) -> Result<(), NotKept> {
 #[test]
 fn only_good_answers_are_kept_whatever_they_say() {
     let say = [("cache-control", "public, max-age=3600")];
-    for gate in [http_gate(), gate_of(GatewaySpec::default())] {
+    let memo = gate_of(GatewaySpec::default());
+    for status in [200, 301, 404, 429, 500] {
         for outcome in Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Data) {
-            let case = Case { outcome, headers: &say, ..GOOD };
-            assert_eq!(kept(&case, &gate), Err(NotKept::NotGood), "{outcome}");
+            let case = Case { outcome, status, headers: &say, ..GOOD };
+            assert_eq!(kept(&case, &memo), Err(NotKept::NotGood), "{outcome} {status}");
         }
+    }
+    for gate in [http_gate(), memo] {
         assert_eq!(kept(&Case { headers: &say, ..GOOD }, &gate), Ok((Kept::Data, vec![])));
+    }
+}
+
+#[test]
+fn by_http_what_is_no_good_answer_is_kept_as_that_where_it_says_for_how_long() {
+    let fresh: &[(&str, &str)] = &[("cache-control", "max-age=60")];
+    let of =
+        |outcome, status, headers| kept(&Case { outcome, status, headers, ..GOOD }, &http_gate()).map(|(kept, _)| kept);
+    for (outcome, status) in [
+        (Outcome::Redirected, 301),
+        (Outcome::Redirected, 307),
+        (Outcome::Unexpected, 404),
+        (Outcome::Unexpected, 499),
+        (Outcome::Gone, 410),
+        (Outcome::Overloaded, 503),
+    ] {
+        assert_eq!(of(outcome, status, fresh), Ok(Kept::Declared), "{outcome} {status}");
+        for unsaid in [&[][..], &[("cache-control", "public")], &[("last-modified", "Mon, 30 Nov 2026 15:00:00 GMT")]] {
+            assert_eq!(of(outcome, status, unsaid), Err(NotKept::NotGood), "{outcome} {status} {unsaid:?}");
+        }
+        assert_eq!(of(outcome, status, &[("cache-control", "max-age=60, private")]), Err(NotKept::Private));
+    }
+    // What is said to the account, and a success that is none.
+    for (outcome, status) in [
+        (Outcome::Limited, 429),
+        (Outcome::Limited, 503),
+        (Outcome::Unpaid, 402),
+        (Outcome::CredentialRejected, 401),
+        (Outcome::CredentialRejected, 403),
+        (Outcome::Overloaded, 408),
+        (Outcome::Unexpected, 200),
+        (Outcome::NotModified, 304),
+        (Outcome::RedirectRefused, 302),
+    ] {
+        assert_eq!(of(outcome, status, fresh), Err(NotKept::NotGood), "{outcome} {status}");
     }
 }
 
@@ -178,9 +216,9 @@ fn no_body_takes_more_than_an_eighth_of_the_shelf() {
 }
 
 proptest! {
-    /// Law 4, whatever headers an error comes with.
+    /// Law 4, whatever headers an error comes with: it takes no good answer's place.
     #[test]
-    fn no_error_is_ever_kept(
+    fn no_error_is_ever_kept_as_a_good_answer(
         outcome in select(Outcome::ALL.to_vec()),
         status in 100u16..600,
         control in "[a-z=0-9, -]{0,40}",
@@ -189,6 +227,7 @@ proptest! {
         let gate = if http { http_gate() } else { gate_of(GatewaySpec::default()) };
         let headers = [("cache-control", control.as_str())];
         let result = kept(&Case { status, headers: &headers, outcome, ..GOOD }, &gate);
-        prop_assert!(outcome == Outcome::Data || result == Err(NotKept::NotGood));
+        prop_assert!(outcome == Outcome::Data || result.as_ref().map(|(kept, _)| *kept) != Ok(Kept::Data));
+        prop_assert!(outcome == Outcome::Data || http || result == Err(NotKept::NotGood));
     }
 }

@@ -4,12 +4,14 @@
 //! |-----------------------|------------------------------------------------------------------|-----------------------|
 //! | RFC 9111 2, 4         | method, target and credential are the key; a GET answers a HEAD  | [`vary`]              |
 //! | RFC 9111 3            | what is stored: `no-store`, `private`, status, explicit freshness | [`keeping`]          |
+//! | RFC 9111 3, 4         | an error or a redirect stands while it is fresh, and not after   | [`keeping`], [`deciding`] |
 //! | RFC 9111 3.1          | hop-by-hop headers are not stored                                | [`keeping`]           |
 //! | RFC 9111 3.3, 3.4     | no part is stored                                                | [`keeping`]           |
 //! | RFC 9111 3.5          | `Authorization`                                                  | [`keeping`]           |
 //! | RFC 9111 3.2, 4.3.4   | a 304 renews what is stored                                      | [`validating`]        |
 //! | RFC 9111 4.1          | `Vary`                                                           | [`vary`]              |
-//! | RFC 9111 4.2.1        | lifetime: `s-maxage`, `max-age`, `Expires`; unsound values       | [`ages`]              |
+//! | RFC 9111 4.2.1        | lifetime: `s-maxage`, `max-age`, `Expires`; unsound and repeated values | [`ages`]       |
+//! | RFC 9110 5.6.7        | dates that can mean one moment alone are read                    | [`super::moment`]     |
 //! | RFC 9111 4.2.2        | heuristics are off                                               | [`ages`]              |
 //! | RFC 9111 4.2.3        | age: `Age`, `Date`, the delay of the answer, resident time       | [`ages`]              |
 //! | RFC 9111 4.2.4        | stale answers, and who forbids them                              | [`deciding`]          |
@@ -91,6 +93,11 @@ fn gate_of(spec: GatewaySpec) -> Gate {
 
 fn http_gate() -> Gate {
     gate_of(GatewaySpec { freshness: Freshness::Http, ..GatewaySpec::default() })
+}
+
+fn life(head: &Head, freshness: Freshness, fresh_for: Span, now: &Now) -> Life {
+    let gate = gate_of(GatewaySpec { freshness, fresh_for, ..GatewaySpec::default() });
+    super::life(head, &gate.policy(&location("/tasks")), now)
 }
 
 fn location(raw: &str) -> Location {
