@@ -173,7 +173,7 @@
     };
     for (const kind of ["target_changed", "target_seen", "target_troubled", "hold_started", "hold_ended", "breaker_opened",
       "breaker_closed", "job_changed", "control_changed", "appliance", "finding_opened", "finding_closed",
-      "phase_changed", "scan_published", "scan_troubled", "probed", "reset"]) {
+      "phase_changed", "scan_published", "scan_troubled", "probed", "access_changed", "reset"]) {
       source.addEventListener(kind, (event) => { tries = 0; lastId = event.lastEventId || lastId; soon(); });
     }
   }

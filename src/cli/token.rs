@@ -66,6 +66,7 @@ async fn create_in(file: &Offline, name: &str, role: &str, organization: &str) -
         organization: Organization::from(organization),
         created_at: file.now.stamp(),
         revoked_at: None,
+        expires_at: None,
     };
     file.store.create_token(record).await.map_err(Failure::failed)?;
     Ok(text)

@@ -46,7 +46,24 @@ pub struct EventsAsk {
     pub organization: Option<Organization>,
     pub connection: Option<ConnectionName>,
     pub kind: Option<EventKind>,
+    pub audience: Audience,
     pub limit: usize,
+}
+
+/// For whom events are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// Everybody who may read.
+    #[default]
+    Readers,
+    /// Who administers the installation: also who came in, and who may.
+    Administrators,
+}
+
+impl Audience {
+    pub fn may_see(self, kind: EventKind) -> bool {
+        self == Audience::Administrators || kind.is_public()
+    }
 }
 
 impl EventsAsk {
@@ -54,7 +71,8 @@ impl EventsAsk {
         let own =
             |organization: &Organization| event.connection.as_ref().is_none_or(|c| c.organization == *organization);
         let of = |name: &ConnectionName| event.connection.as_ref().is_some_and(|c| c.connection == *name);
-        self.organization.as_ref().is_none_or(own)
+        self.audience.may_see(event.kind)
+            && self.organization.as_ref().is_none_or(own)
             && self.connection.as_ref().is_none_or(of)
             && self.kind.is_none_or(|kind| kind == event.kind)
     }

@@ -32,10 +32,12 @@ pub enum EventKind {
     ScanTroubled,
     /// Somebody asked the provider what it says now, and it answered, or did not.
     Probed,
+    /// Somebody came in, or who may come in became another: operators, sessions, tokens. For those who administer alone.
+    AccessChanged,
 }
 
 impl EventKind {
-    pub const ALL: [EventKind; 16] = [
+    pub const ALL: [EventKind; 17] = [
         EventKind::TargetChanged,
         EventKind::TargetSeen,
         EventKind::TargetTroubled,
@@ -52,6 +54,7 @@ impl EventKind {
         EventKind::ScanPublished,
         EventKind::ScanTroubled,
         EventKind::Probed,
+        EventKind::AccessChanged,
     ];
 
     /// The SSE `event` name.
@@ -73,11 +76,16 @@ impl EventKind {
             EventKind::ScanPublished => "scan_published",
             EventKind::ScanTroubled => "scan_troubled",
             EventKind::Probed => "probed",
+            EventKind::AccessChanged => "access_changed",
         }
     }
     /// Whether it has a number and is kept, so that who was away can be told of it.
     pub const fn is_durable(self) -> bool {
         !matches!(self, EventKind::TargetSeen)
+    }
+    /// Whether anybody who may read at all may read it.
+    pub const fn is_public(self) -> bool {
+        !matches!(self, EventKind::AccessChanged)
     }
     pub fn from_word(word: &str) -> Option<EventKind> {
         EventKind::ALL.into_iter().find(|k| k.word() == word)

@@ -13,6 +13,7 @@ pub mod item;
 pub mod job;
 pub mod limit;
 pub mod oauth;
+pub mod operator;
 pub mod outcome;
 pub mod page;
 pub mod polling;

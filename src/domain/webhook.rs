@@ -29,7 +29,10 @@ pub enum WebhookUrl {
 impl WebhookSpec {
     /// What a configuration means that names none: everything that is kept of a connection.
     pub fn every_kind() -> Vec<EventKind> {
-        EventKind::ALL.into_iter().filter(|kind| kind.is_durable() && *kind != EventKind::Appliance).collect()
+        EventKind::ALL
+            .into_iter()
+            .filter(|kind| kind.is_durable() && kind.is_public() && *kind != EventKind::Appliance)
+            .collect()
     }
 
     /// Where its secrets lie.

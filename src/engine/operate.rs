@@ -191,6 +191,7 @@ impl Appliance {
             organization: organization.clone(),
             created_at: self.now().stamp(),
             revoked_at: None,
+            expires_at: None,
         };
         self.core.store.create_token(token).await?;
         self.tokens_changed();

@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod asking;
+pub mod attempts;
 pub mod breaker;
 pub mod budget;
 pub mod calendar;

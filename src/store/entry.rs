@@ -1,6 +1,7 @@
 //! One row of any table, decoded: what a verification, and whoever throws bytes at the store, goes through. Knows which record stands in which
 //! table; must not know transactions.
 
+use super::access::digest;
 use super::codec::Damaged;
 use super::read::{held, numbered};
 use super::records;
@@ -15,10 +16,12 @@ use crate::domain::finding::Finding;
 use crate::domain::gateway::Head;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::operator::{Claim, Operator, Session};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
 use crate::domain::target::{Life, PutTarget, TargetState};
+use crate::domain::time::Stamp;
 use crate::domain::webhook::{DeadLetter, WebhookState};
 
 /// What a row says.
@@ -45,6 +48,10 @@ pub(super) enum Entry {
     Shelved(Head),
     Polling(PollingState),
     Credential(CredentialState),
+    Operator(Operator),
+    Session(Session),
+    Claim(Claim),
+    Use(Stamp),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -89,6 +96,13 @@ impl Entry {
             Table::Switched => tables::generation_of(key).map(|_| Entry::Plain).ok_or_else(no_known_form)?,
             Table::Webhooks => Entry::Webhook(records::webhook_of(value)?.1),
             Table::DeadLetters => Entry::DeadLetter(records::dead_letter_of(numbered(below(key)?)?, value)?),
+            Table::Operators => Entry::Operator(records::operator_of(value)?),
+            Table::Sessions => Entry::Session(records::session_of(digest(key)?, value)?),
+            Table::Claims => Entry::Claim(records::claim_of(digest(key)?, value)?),
+            Table::Uses => {
+                tables::used_of(key).ok_or_else(no_known_form)?;
+                Entry::Use(records::last_use_of(value)?)
+            }
             Table::Shelf => match tables::shelf_tag(key).ok_or_else(no_known_form)? {
                 tables::HEAD => Entry::Shelved(records::shelf_head_of(value)?),
                 _ => records::shelf_body_of(value).map(|_| Entry::Plain)?,

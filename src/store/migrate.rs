@@ -11,7 +11,7 @@ type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
 
 /// Step `n` leads from format `n` to `n + 1`. Only ever added to.
 const STEPS: &[Step] =
-    &[create_tables, add_findings, add_learned, add_secrets, add_operations, add_shelf, add_accounts];
+    &[create_tables, add_findings, add_learned, add_secrets, add_operations, add_shelf, add_accounts, add_access];
 
 /// The format that this binary writes, and the newest that it reads.
 pub(super) const FORMAT: u64 = STEPS.len() as u64;
@@ -146,6 +146,14 @@ fn add_shelf(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
 /// 6 to 7: the table of what connections' credentials count for.
 fn add_accounts(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Accounts.definition()).map(drop).map_err(redb::Error::from)
+}
+
+/// 7 to 8: the tables of who may come in, and tokens with an end, a form that an older binary does not read.
+fn add_access(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
+    for table in [Table::Operators, Table::Sessions, Table::Claims, Table::Uses] {
+        txn.open_table(table.definition())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

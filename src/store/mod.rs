@@ -4,6 +4,7 @@
 //! The way of a read: a method of `reads` -> `core` (a snapshot with the lazy rows over it) -> `read` -> `records`.
 //! `tables` has the whole key space on one page; `open`, `migrate` and `backup` are about the file as a file.
 
+mod access;
 mod backup;
 mod begin;
 mod behind;
@@ -68,6 +69,7 @@ use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::limit::Limit;
+use crate::domain::operator::{Claim, Digest, Operator, Session, Used};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
@@ -165,6 +167,16 @@ pub enum Write {
     DeadLetter(WebhookKey, DeadLetter),
     /// It was delivered after all, or nobody asks for it any more.
     BuryLetter(WebhookKey, EventId),
+    Operator(Operator),
+    /// By name.
+    DropOperator(String),
+    Session(Session),
+    /// And when it was used last.
+    EndSession(Digest),
+    Claim(Claim),
+    EndClaim(Digest),
+    /// When it was used last.
+    Use(Used, Stamp),
     /// An answer of the gateway.
     Shelve(Shelved),
     /// It was confirmed: its body stands.
@@ -183,6 +195,8 @@ pub struct TokenRecord {
     pub organization: Organization,
     pub created_at: Stamp,
     pub revoked_at: Option<Stamp>,
+    /// From then on it is none; `None`: for good.
+    pub expires_at: Option<Stamp>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

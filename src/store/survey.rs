@@ -11,7 +11,7 @@ use super::tables::{Table, meta};
 use crate::clock::ClockMark;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{Breaker, ConnectionState, Overrides};
-use crate::domain::cursor::EventsAsk;
+use crate::domain::cursor::{Audience, EventsAsk};
 use crate::domain::scan::ScanState;
 use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
@@ -100,6 +100,10 @@ impl Newest {
             }
             Entry::DeadLetter(letter) => self.see(letter.given_up_at),
             Entry::Shelved(head) => self.see(head.as_of),
+            Entry::Operator(o) => self.see_all([Some(o.added_at), o.password_at]),
+            Entry::Session(session) => self.see(session.begun_at),
+            Entry::Claim(claim) => self.see(claim.issued_at),
+            Entry::Use(at) => self.see(*at),
             Entry::Credential(c) => self.see_all([Some(c.since), c.set.as_ref().map(|s| s.at)]),
             Entry::Sum | Entry::Plain => (),
         }
@@ -122,7 +126,8 @@ pub(super) fn high_water(snapshot: &Snapshot<'_>) -> Result<Option<Stamp>, Store
         seen += 1;
         Ok(if seen < NEWEST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
-    let last = snapshot.events_page(&EventsAsk { limit: 1, ..EventsAsk::default() })?;
+    let any = EventsAsk { audience: Audience::Administrators, limit: 1, ..EventsAsk::default() };
+    let last = snapshot.events_page(&any)?;
     newest.see_all(last.rows.into_iter().map(|e| Some(e.body.at)));
     for job in snapshot.jobs_newest(NEWEST)? {
         newest.see(job.updated_at);
@@ -142,6 +147,7 @@ pub(super) struct Contents {
     pub jobs: u64,
     pub events: u64,
     pub tokens: u64,
+    pub operators: u64,
     pub findings: u64,
     pub sums: u64,
     pub newest: Option<Stamp>,
@@ -189,7 +195,9 @@ impl Contents {
             Entry::Token(_) => self.tokens += 1,
             Entry::Finding(_) => self.findings += 1,
             Entry::Sum => self.sums += 1,
+            Entry::Operator(_) => self.operators += 1,
             Entry::Life(_) | Entry::PutTarget(_) => (),
+            Entry::Session(_) | Entry::Claim(_) | Entry::Use(_) => (),
             Entry::Mark(_) | Entry::Polling(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
             Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Shelved(_) | Entry::Credential(_) | Entry::Plain => (),
         }
@@ -207,6 +215,7 @@ impl Contents {
             count(self.jobs, "job", "jobs"),
             count(self.events, "event", "events"),
             count(self.tokens, "token", "tokens"),
+            count(self.operators, "operator", "operators"),
             count(self.findings, "finding", "findings"),
             count(self.sums, "sum of spending", "sums of spending"),
         ];

@@ -39,12 +39,18 @@
 //! | `dead_letters` | organization, connection, webhook, event number      | dead letter      | the newest 1,000 of a webhook | `Write::DeadLetter`                 |
 //! | `shelf`       | organization, connection, `h`, fingerprint of the secret, entry | head of an answer | answers of the gateway, in bytes at most `shelf_disk` | `Write::Shelve`, `Write::Reshelve` |
 //! |               | organization, connection, `b`, fingerprint of the secret, entry | its body  | as many                       | `Write::Shelve`                     |
+//! | `operators`   | name as it is compared                                | operator         | operators                     | `Write::Operator`                   |
+//! | `sessions`    | digest of the cookie                                  | session          | at most 32 of an operator     | `Write::Session`                    |
+//! | `claims`      | digest of the code                                    | claim            | at most 16                    | `Write::Claim`                      |
+//! | `uses`        | `t`, token number                                     | moment           | tokens                        | `Write::Use`                        |
+//! |               | `s`, digest of the cookie                             | moment           | sessions                      | `Write::Use`                        |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
 //! guess can be tried with it, a long random key not be found. `secrets` and what is set in `accounts` are sealed with a key beside the file; with
 //! `secrets` lie the fingerprints of the credential that they come from, and of the one that was rejected last. What stands below `w` of a generation
 //! in `switched` is in force as if it stood in its own table: see `generation`.
+//! Of operators it has slow, salted hashes of their passwords; of tokens, sessions and claims digests of what is random: none of them opens anything.
 //! An answer of the gateway is two rows, so that one that is confirmed rewrites no body, and all heads are read without any.
 //! A charge or a job of one connection is found by its record, not by an index. A sum of `spend` begins with its hour: what is old is in front.
 //! The small rows that change with every poll share one table, so that a poll dirties few pages.
@@ -55,9 +61,11 @@ use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey, Targe
 use crate::domain::quota::LimitKey;
 use redb::TableDefinition;
 
+mod access;
 mod shelf;
 mod sums;
 
+pub(super) use access::{used, used_of};
 pub(super) use shelf::{BODY, HEAD, shelf_part, shelf_row, shelf_tag};
 pub(super) use sums::{hour, read_hour, sum, sum_line, sums_of};
 
@@ -102,6 +110,10 @@ tables! {
     DeadLetters = "dead_letters",
     Shelf = "shelf",
     Accounts = "accounts",
+    Operators = "operators",
+    Sessions = "sessions",
+    Claims = "claims",
+    Uses = "uses",
 }
 
 impl Table {

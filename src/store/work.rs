@@ -1,5 +1,6 @@
 //! What is handed to the writer, and what it hands back once the disk has it. Knows shapes only.
 
+use super::access;
 use super::lessons;
 use super::records;
 use super::retention::Forget;
@@ -90,6 +91,10 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::Polling(state) => (Table::Meta, tables::meta::POLLING.to_vec(), records::polling(state)),
         Write::Credential(key, state) => (Table::Accounts, tables::connection_prefix(key), records::credential(state)),
         Write::Token(token) => (Table::Tokens, tables::number(token.id).to_vec(), records::token(token)),
+        Write::Operator(_) | Write::DropOperator(_) | Write::Session(_) | Write::EndSession(_) => {
+            return access::push(write, rows);
+        }
+        Write::Claim(_) | Write::EndClaim(_) | Write::Use(..) => return access::push(write, rows),
         Write::Webhook(key, state) => (Table::Webhooks, tables::webhook(key), records::webhook(key, state)),
         Write::DeadLetter(key, letter) => {
             (Table::DeadLetters, tables::dead_letter(key, letter.event.id.0), records::dead_letter(letter))

@@ -1,15 +1,14 @@
-//! Records of jobs, events, tokens, the clock mark and the process's polling.
+//! Records of jobs, events, the clock mark and the process's polling.
 
 use super::codes::Coded;
 use super::{MOST, READ, V1, bounded, down, key_of, unknown_version, up, v1};
 use crate::clock::ClockMark;
 use crate::domain::connection::Switch;
 use crate::domain::event::{Event, EventKind, NewEvent};
-use crate::domain::ids::{ChargeId, EventId, JobId, Organization, TargetName};
+use crate::domain::ids::{ChargeId, EventId, JobId, TargetName};
 use crate::domain::job::{Job, JobRefresh, JobState};
 use crate::domain::polling::{PollingState, WorkersOverride};
 use crate::domain::time::{Steady, Wall};
-use crate::store::TokenRecord;
 use crate::store::codec::{self, Damaged};
 
 pub(in crate::store) fn job(j: &Job) -> Result<Vec<u8>, Damaged> {
@@ -102,34 +101,6 @@ pub(super) fn event_value(id: u64, e: v1::Event) -> Result<Event, Damaged> {
         message: e.message,
     };
     Ok(Event { id: EventId(id), body })
-}
-
-pub(in crate::store) fn token(t: &TokenRecord) -> Result<Vec<u8>, Damaged> {
-    let record = v1::Token {
-        name: t.name.clone(),
-        hash: t.hash,
-        role: t.role.clone(),
-        organization: t.organization.0.clone(),
-        created_at: down(t.created_at),
-        revoked_at: t.revoked_at.map(down),
-    };
-    codec::encode(V1, &record, MOST)
-}
-
-pub(in crate::store) fn token_of(id: u64, bytes: &[u8]) -> Result<TokenRecord, Damaged> {
-    let t: v1::Token = match codec::split(bytes)? {
-        (V1, payload) => codec::decode::<_, READ>(payload)?,
-        (other, _) => return unknown_version(other),
-    };
-    Ok(TokenRecord {
-        id,
-        name: t.name,
-        hash: t.hash,
-        role: t.role,
-        organization: Organization(t.organization),
-        created_at: up(t.created_at),
-        revoked_at: t.revoked_at.map(up),
-    })
 }
 
 pub(in crate::store) fn mark(m: &ClockMark) -> Result<Vec<u8>, Damaged> {

@@ -1,6 +1,7 @@
 //! Records: what a row's value means. Private, versioned mirrors of domain values, upgraded when read; written in the
 //! newest form only. Knows the shapes of the domain; must not know tables, transactions or bincode.
 
+mod access;
 mod charge;
 mod codes;
 mod credential;
@@ -18,8 +19,11 @@ mod v1;
 mod v2;
 mod v3;
 mod v4;
+mod v5;
 mod webhook;
 
+#[cfg(test)]
+mod access_tests;
 #[cfg(test)]
 mod gateway_tests;
 #[cfg(test)]
@@ -27,6 +31,9 @@ mod scan_tests;
 #[cfg(test)]
 mod tests;
 
+pub(super) use access::{
+    claim, claim_of, last_use, last_use_of, operator, operator_of, session, session_of, token, token_of,
+};
 pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
 pub(super) use codes::{caller, caller_of, outcome, outcome_of};
 pub(super) use credential::{credential, credential_of};
@@ -34,7 +41,7 @@ pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use gateway::{shelf_body, shelf_body_of, shelf_head, shelf_head_of};
 pub(super) use learned::{learned, learned_of};
 pub(super) use life::{life, life_of, put_target, put_target_of};
-pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, polling, polling_of, token, token_of};
+pub(super) use misc::{event, event_of, job, job_of, mark, mark_of, polling, polling_of};
 pub(super) use scan::{names, names_of, row, row_of, scan, scan_of, seen, seen_of};
 pub(super) use sealed::{sealed, sealed_of};
 pub(super) use shelf::{history, history_of, item, item_of};

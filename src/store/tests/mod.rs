@@ -1,5 +1,6 @@
 //! The store from outside, in the words of its callers.
 
+mod access;
 mod behind;
 mod crash;
 mod disk;

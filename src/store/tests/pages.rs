@@ -1,7 +1,7 @@
 //! Lists by pages, from either end.
 
 use super::*;
-use crate::domain::cursor::{Cursor, EventsAsk, HistoryAsk};
+use crate::domain::cursor::{Audience, Cursor, EventsAsk, HistoryAsk};
 
 /// `lines` of history, every `every`th of them about item `1`.
 async fn with_history(lines: u64, every: u64) -> Store {
@@ -68,6 +68,7 @@ async fn events_are_found_by_connection_and_kind() {
         NewEvent { connection: of("north", "yard"), ..event("2") },
         NewEvent { connection: None, kind: EventKind::Appliance, ..event("3") },
         NewEvent { connection: of("default", "cellar"), kind: EventKind::HoldStarted, ..event("4") },
+        NewEvent { connection: None, kind: EventKind::AccessChanged, ..event("5") },
     ];
     store.commit(Commit { events: told.into(), ..Commit::default() }).await.unwrap();
     let ids = |ask: EventsAsk| {
@@ -76,6 +77,8 @@ async fn events_are_found_by_connection_and_kind() {
     };
     let own = || EventsAsk { organization: Some(Organization::default()), ..EventsAsk::default() };
     assert_eq!(ids(EventsAsk::default()), [1, 2, 3, 4]);
+    let of_all = EventsAsk { audience: Audience::Administrators, ..EventsAsk::default() };
+    assert_eq!(ids(of_all), [1, 2, 3, 4, 5], "who came in is told to those who administer");
     assert_eq!(ids(own()), [1, 3, 4], "those of the appliance are everybody's");
     assert_eq!(ids(EventsAsk { connection: Some("yard".into()), ..own() }), [1]);
     assert_eq!(ids(EventsAsk { kind: Some(EventKind::Appliance), ..own() }), [3]);

@@ -143,6 +143,7 @@ async fn tokens_are_numbered_and_revoked() {
         organization: Organization::default(),
         created_at: at(1).stamp(),
         revoked_at: None,
+        expires_at: None,
     };
     let first = store.create_token(token.clone()).await.unwrap();
     let second = store.create_token(token).await.unwrap();

@@ -7,6 +7,7 @@ pub mod hosts;
 pub mod limits;
 
 use super::errors::{Kind, Problem};
+use crate::domain::cursor::Audience;
 use crate::domain::ids::Organization;
 use crate::engine::appliance::TokenInfo;
 use axum::http::{HeaderMap, Method, header};
@@ -110,6 +111,10 @@ impl Viewer {
     /// Tokens and backups concern the whole installation.
     pub fn may_administer(&self) -> bool {
         matches!(self, Viewer::Operator | Viewer::Token { role: Role::Admin, .. })
+    }
+    /// Which events are told: who came in, and who may, is for those who let others in.
+    pub fn audience(&self) -> Audience {
+        if self.may_administer() { Audience::Administrators } else { Audience::Readers }
     }
     /// The organization that is meant where a request names none: `default`, or their own for those who may not read that.
     pub fn home(&self) -> Organization {

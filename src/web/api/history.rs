@@ -109,6 +109,7 @@ pub async fn activity(State(web): State<WebState>, ask: Ask<ActivityQuery>) -> R
         organization: Some(ask.organization),
         connection: connection.map(ConnectionName),
         kind: word.as_deref().map(kind).transpose()?,
+        audience: ask.viewer.audience(),
         limit: limit.unwrap_or(PAGE).clamp(1, PAGE_MAX),
     })?;
     let (next, before) = ends(from, page.rows.iter().map(|e| e.id.0), page.on);

@@ -7,6 +7,7 @@ use super::access::Viewer;
 use super::api::{refuse_unknown, scope};
 use super::errors::{Kind, Problem};
 use super::shelf::Shelf;
+use crate::domain::cursor::Audience;
 use crate::domain::event::{Event as Happened, EventKind};
 use crate::domain::ids::{EventId, Organization};
 use crate::engine::view::EventView;
@@ -42,6 +43,7 @@ pub struct Asked {
 pub struct Filter {
     pub organization: Organization,
     pub connection: Option<String>,
+    pub audience: Audience,
 }
 
 impl Filter {
@@ -52,7 +54,8 @@ impl Filter {
             (Some(wanted), Some(is)) => wanted == is,
             _ => true,
         };
-        ours && wanted
+        let shown = EventKind::from_word(event.kind).is_some_and(|kind| self.audience.may_see(kind));
+        ours && wanted && shown
     }
 }
 
@@ -102,7 +105,7 @@ pub async fn stream(
         return Err(Problem::new(Kind::Unavailable, "Too many event streams are open.").retry_after(15));
     };
     let stop = web.shared.stop.clone();
-    let filter = Filter { organization, connection: asked.connection };
+    let filter = Filter { organization, connection: asked.connection, audience: viewer.audience() };
     let end = async move {
         tokio::select! { () = stop.cancelled() => {} () = tokio::time::sleep(LIFETIME) => {} }
     };

@@ -57,6 +57,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
         organization: Some(visit.organization.clone()),
         connection: connection.clone().map(ConnectionName),
         kind: word.as_deref().map(kind).transpose()?,
+        audience: visit.viewer.audience(),
         limit: LINES,
     })?;
     let (newer, older) = ways(from, &page);
@@ -69,7 +70,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
     let page = Page {
         organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
         connections: connections(&web, &visit, connection.as_deref())?,
-        kinds: kinds(word.as_deref()),
+        kinds: kinds(&visit, word.as_deref()),
         newer: newer.map(way),
         older: older.map(way),
         activity: page.rows.into_iter().rev().map(|e| line(&face, &frame.root, e)).collect(),
@@ -87,7 +88,9 @@ pub fn newest(
 ) -> Result<Vec<EventView>, Problem> {
     let organization = Some(visit.organization.clone());
     let connection = connection.map(|key| key.connection.clone());
-    let page = web.shelf().activity(&EventsAsk { organization, connection, limit, ..EventsAsk::default() })?;
+    let audience = visit.viewer.audience();
+    let page =
+        web.shelf().activity(&EventsAsk { organization, connection, audience, limit, ..EventsAsk::default() })?;
     Ok(page.rows.into_iter().rev().collect())
 }
 
@@ -102,8 +105,9 @@ fn connections(web: &WebState, visit: &Visit, chosen: Option<&str>) -> Result<Ve
 }
 
 /// Those that are kept: an unchanged answer is a hint and no more.
-fn kinds(chosen: Option<&str>) -> Vec<Choice> {
-    let kept = EventKind::ALL.iter().filter(|kind| **kind != EventKind::TargetSeen).map(|kind| kind.word());
+fn kinds(visit: &Visit, chosen: Option<&str>) -> Vec<Choice> {
+    let is_for_them = |kind: &&EventKind| kind.is_durable() && visit.viewer.audience().may_see(**kind);
+    let kept = EventKind::ALL.iter().filter(is_for_them).map(|kind| kind.word());
     let choice =
         |word: &str| Choice { value: word.to_owned(), name: word.replace('_', " "), chosen: chosen == Some(word) };
     std::iter::once(all(chosen.is_none())).chain(kept.map(choice)).collect()

@@ -258,7 +258,8 @@ impl Shelf for Sample {
         let wants = |e: &&EventView| {
             let own = |o: &Organization| e.organization.as_ref().is_none_or(|is| *is == o.0);
             let of = |c: &ConnectionName| e.connection.as_ref().is_some_and(|is| *is == c.0);
-            ask.organization.as_ref().is_none_or(own)
+            EventKind::from_word(e.kind).is_some_and(|kind| ask.audience.may_see(kind))
+                && ask.organization.as_ref().is_none_or(own)
                 && ask.connection.as_ref().is_none_or(of)
                 && ask.kind.is_none_or(|kind| kind.word() == e.kind)
         };
