@@ -1,5 +1,6 @@
 //! The one word that says how a connection or a target stands, on every surface.
 
+use super::time::Stamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -50,6 +51,14 @@ impl State {
             State::Never => "never",
         }
     }
+}
+
+/// From when on a connection stood so, until the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stood {
+    pub since: Stamp,
+    /// `None`: Larder did not run, and nobody knows.
+    pub state: Option<State>,
 }
 
 impl fmt::Display for State {

@@ -10,6 +10,7 @@
 //! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
+//! * [`stood`] how connections stood, change by change
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod accounts;
@@ -41,6 +42,7 @@ pub mod rotation;
 pub mod scans;
 pub mod sharing;
 pub mod spending;
+pub mod stood;
 pub mod streams;
 pub mod targets;
 pub mod trigger;
@@ -96,6 +98,8 @@ pub struct Running {
     firsts: Vec<Write>,
     /// Set at the first start from a backup.
     copied: Option<ClockMark>,
+    /// The newest moment of the run before this one.
+    last_alive: Option<Stamp>,
 }
 
 impl Running {
@@ -120,6 +124,7 @@ impl Running {
         gateway::filed::restore(core).map_err(|e| e.to_string())?;
         core.spawn(gateway::filed::tidy(core.clone()));
         core.spawn(watch(core.clone()));
+        core.spawn(stood::watch(core.clone(), self.last_alive));
         core.begun.cancel();
         Ok(())
     }
@@ -167,7 +172,8 @@ pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> 
     let seams =
         Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, putting: parts.putting, room };
     let core = Arc::new(Core::new(seams, conns, notes));
-    let running = Running { core: core.clone(), firsts, copied: parts.opening.copied };
+    let Opening { copied, high_water: last_alive, .. } = parts.opening;
+    let running = Running { core: core.clone(), firsts, copied, last_alive };
     Ok((appliance::Appliance::new(core), running))
 }
 

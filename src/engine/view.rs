@@ -7,6 +7,7 @@ mod denied;
 mod planned;
 mod scans;
 mod spend;
+mod stood;
 mod times;
 mod webhooks;
 
@@ -21,6 +22,7 @@ pub use scans::{BuildingView, FedView, FeedView, RunView, ScanView, UnmatchedVie
 use serde::{Serialize, Serializer};
 pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
 use std::collections::BTreeMap;
+pub use stood::{StoodStretch, StoodView};
 pub use times::{Seconds, When};
 pub use webhooks::{DeadLetterView, WebhookTestView, WebhookView};
 

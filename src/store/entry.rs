@@ -20,6 +20,7 @@ use crate::domain::operator::{Claim, Operator, Session};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
+use crate::domain::state::Stood;
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::Stamp;
 use crate::domain::webhook::{DeadLetter, WebhookState};
@@ -52,6 +53,7 @@ pub(super) enum Entry {
     Session(Session),
     Claim(Claim),
     Use(Stamp),
+    Stood(Stood),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -84,6 +86,7 @@ impl Entry {
             Table::Targets => Entry::PutTarget(records::put_target_of(value)?.1),
             Table::Secrets => records::sealed_of(value).map(|_| Entry::Plain)?,
             Table::Accounts => Entry::Credential(records::credential_of(value)?),
+            Table::Stood => Entry::Stood(records::stood_of(value)?),
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),
             Table::Spend => sums::line(key).and(records::sum_of(value)).map(|_| Entry::Sum)?,

@@ -148,9 +148,9 @@ fn add_accounts(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Accounts.definition()).map(drop).map_err(redb::Error::from)
 }
 
-/// 7 to 8: the tables of who may come in, and tokens with an end, a form that an older binary does not read.
+/// 7 to 8: the tables of who may come in, and tokens with an end, a form that an older binary does not read; the table of how connections stood.
 fn add_access(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
-    for table in [Table::Operators, Table::Sessions, Table::Claims, Table::Uses] {
+    for table in [Table::Operators, Table::Sessions, Table::Claims, Table::Uses, Table::Stood] {
         txn.open_table(table.definition())?;
     }
     Ok(())

@@ -36,6 +36,7 @@ mod sealed;
 mod sentences;
 mod shelved;
 mod shield;
+mod stood;
 mod sums;
 mod survey;
 mod tables;
@@ -73,8 +74,9 @@ use crate::domain::operator::{Claim, Digest, Operator, Session, Used};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
+use crate::domain::state::Stood;
 use crate::domain::target::{Life, PutTarget, TargetState};
-use crate::domain::time::{Now, Span, Stamp};
+use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::domain::webhook::{DeadLetter, WebhookState};
 use crate::rules::budget::{Permit, Refusal, Request, Usage};
 use std::path::Path;
@@ -177,6 +179,10 @@ pub enum Write {
     EndClaim(Digest),
     /// When it was used last.
     Use(Used, Stamp),
+    /// A connection stands otherwise from now on.
+    Stood(ConnectionKey, Stood),
+    /// How it stood so long ago is forgotten.
+    ForgetStood(ConnectionKey, Steady),
     /// An answer of the gateway.
     Shelve(Shelved),
     /// It was confirmed: its body stands.

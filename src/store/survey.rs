@@ -104,6 +104,7 @@ impl Newest {
             Entry::Session(session) => self.see(session.begun_at),
             Entry::Claim(claim) => self.see(claim.issued_at),
             Entry::Use(at) => self.see(*at),
+            Entry::Stood(stood) => self.see(stood.since),
             Entry::Credential(c) => self.see_all([Some(c.since), c.set.as_ref().map(|s| s.at)]),
             Entry::Sum | Entry::Plain => (),
         }
@@ -199,7 +200,8 @@ impl Contents {
             Entry::Life(_) | Entry::PutTarget(_) => (),
             Entry::Session(_) | Entry::Claim(_) | Entry::Use(_) => (),
             Entry::Mark(_) | Entry::Polling(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
-            Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Shelved(_) | Entry::Credential(_) | Entry::Plain => (),
+            Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Shelved(_) | Entry::Credential(_) => (),
+            Entry::Stood(_) | Entry::Plain => (),
         }
     }
 

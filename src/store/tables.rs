@@ -44,6 +44,7 @@
 //! | `claims`      | digest of the code                                    | claim            | at most 16                    | `Write::Claim`                      |
 //! | `uses`        | `t`, token number                                     | moment           | tokens                        | `Write::Use`                        |
 //! |               | `s`, digest of the cookie                             | moment           | sessions                      | `Write::Use`                        |
+//! | `stood`       | organization, connection, steady ms                   | state, and since when | changes of 8 days             | `Write::Stood` |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
@@ -59,6 +60,7 @@ use crate::domain::connection::HoldScope;
 use crate::domain::finding::Matter;
 use crate::domain::ids::{ConnectionKey, CredentialId, Endpoint, TargetKey, TargetName, WebhookKey};
 use crate::domain::quota::LimitKey;
+use crate::domain::time::Steady;
 use redb::TableDefinition;
 
 mod access;
@@ -114,6 +116,7 @@ tables! {
     Sessions = "sessions",
     Claims = "claims",
     Uses = "uses",
+    Stood = "stood",
 }
 
 impl Table {
@@ -358,6 +361,11 @@ pub(super) fn dead_letter(key: &WebhookKey, event: u64) -> Vec<u8> {
     let mut bytes = webhook(key);
     bytes.extend_from_slice(&number(event));
     bytes
+}
+
+/// A change of a connection's state: in the order of the timeline that never steps.
+pub(super) fn stood(connection: &ConnectionKey, since: Steady) -> Vec<u8> {
+    [connection_prefix(connection), number(since.0).to_vec()].concat()
 }
 
 /// The first key behind every key that begins with `prefix`. `None`: there is none.

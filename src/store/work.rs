@@ -110,6 +110,11 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
             rows.extend([tables::HEAD, tables::BODY].map(row));
             return Ok(());
         }
+        Write::Stood(key, stood) => (Table::Stood, tables::stood(key, stood.since.steady), records::stood(stood)),
+        Write::ForgetStood(key, since) => {
+            rows.push(Row::delete(Table::Stood, tables::stood(key, *since)));
+            return Ok(());
+        }
         Write::BuryLetter(key, event) => {
             rows.push(Row::delete(Table::DeadLetters, tables::dead_letter(key, event.0)));
             return Ok(());

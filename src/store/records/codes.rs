@@ -9,6 +9,7 @@ use crate::domain::ids::Caller;
 use crate::domain::item::ChangeKind;
 use crate::domain::job::JobState;
 use crate::domain::outcome::Outcome;
+use crate::domain::state::State;
 use crate::domain::target::Phase;
 use crate::store::codec::Damaged;
 
@@ -52,6 +53,9 @@ codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitO
     CredentialUnreadable = 9);
 
 codes!(Kept, "kind of answer": Data = 0, NotReady = 1, Declared = 2);
+codes!(State, "state": ClockUntrusted = 0, Disabled = 1, CredentialRejected = 2, Exhausted = 3, Held = 4, BreakerOpen = 5,
+    Expired = 6, Stale = 7, Ageing = 8, Fresh = 9, Never = 10);
+
 codes!(Reading, "method": Get = 0, Head = 1);
 
 /// The byte of a caller, in a key.
@@ -104,6 +108,10 @@ mod tests {
              credential_reauthorize deprecated webhook_failing credential_unreadable"
         );
         assert_eq!(words(Kept::word), "data not_ready declared");
+        assert_eq!(
+            words(State::word),
+            "clock_untrusted disabled credential_rejected exhausted held breaker_open expired stale ageing fresh never"
+        );
         assert_eq!(words(Reading::method), "GET HEAD");
         assert_eq!((Settlement::Posted.code(), Settlement::Voided.code()), (0, 1));
         assert!(Settlement::coded(2).is_err());

@@ -15,6 +15,7 @@ mod sealed;
 mod shelf;
 mod spend;
 mod state;
+mod stood;
 mod v1;
 mod v2;
 mod v3;
@@ -47,6 +48,7 @@ pub(super) use sealed::{sealed, sealed_of};
 pub(super) use shelf::{history, history_of, item, item_of};
 pub(super) use spend::{Sum, sum, sum_of};
 pub(super) use state::{connection, connection_of, target, target_of};
+pub(super) use stood::{stood, stood_of};
 pub(super) use webhook::{dead_letter, dead_letter_of, webhook, webhook_of};
 
 use super::codec::Damaged;

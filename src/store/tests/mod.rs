@@ -16,6 +16,7 @@ mod retention;
 mod sealed;
 mod shelf;
 mod shelved;
+mod stood;
 mod sums;
 mod wear;
 mod whereabouts;

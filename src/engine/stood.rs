@@ -1,0 +1,170 @@
+//! How connections stood: looked at every half a minute, and written down where it is otherwise than before. What nobody saw, because Larder did
+//! not run, is written down as that at the next start. Knows the one word of each connection; must not know what it follows from.
+
+use super::appliance::Appliance;
+use super::core::Core;
+use super::present;
+use super::view::{Denied, StoodStretch, StoodView, When};
+use crate::domain::ids::ConnectionKey;
+use crate::domain::state::{State, Stood};
+use crate::domain::time::{Now, Span, Stamp, Steady};
+use crate::store::{Commit, Lane, StoreError, Write};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const EVERY: Span = Span::from_secs(30);
+/// How long it is remembered.
+const KEEP: Span = Span::from_secs(8 * 86_400);
+/// Changes that are forgotten at once.
+const FORGET: usize = 50;
+/// Changes that are read for one look: more than a day can have.
+const MOST: usize = 4_000;
+
+/// What was written down last of each connection.
+type Known = BTreeMap<ConnectionKey, Option<State>>;
+
+/// Runs until the engine stops. `last_alive`: the newest moment of the run before this one, where there was one.
+pub async fn watch(core: Arc<Core>, last_alive: Option<Stamp>) {
+    let mut known = match asleep(&core, last_alive).await {
+        Ok(known) => known,
+        Err(e) => {
+            tracing::warn!("how connections stood before this start cannot be read: {e}");
+            Known::new()
+        }
+    };
+    while !core.stop.is_cancelled() {
+        if let Err(e) = look(&core, &mut known).await {
+            // Whatever keeps it from being written is told where it matters.
+            tracing::debug!("how connections stand was not written down: {e}");
+        }
+        tokio::select! {
+            () = core.stop.cancelled() => {}
+            () = core.clock.sleep_until(core.clock.now().steady + EVERY) => {}
+        }
+    }
+}
+
+/// From the last sign of life of the run before until now nobody saw how they stood.
+async fn asleep(core: &Core, last_alive: Option<Stamp>) -> Result<Known, StoreError> {
+    let mut writes = Vec::new();
+    for key in core.connections.values().map(|conn| conn.spec.key.clone()) {
+        let Some(last) = core.store.stood(&key, Steady::MAX, 1)?.pop().filter(|last| last.state.is_some()) else {
+            continue;
+        };
+        let since = last_alive.filter(|alive| alive.steady > last.since.steady).unwrap_or(last.since + Span(1));
+        writes.push(Write::Stood(key, Stood { since, state: None }));
+    }
+    write(core, writes).await?;
+    Ok(Known::new())
+}
+
+async fn look(core: &Core, known: &mut Known) -> Result<(), StoreError> {
+    let (mut writes, mut seen) = (Vec::new(), Known::new());
+    for conn in core.connections.values() {
+        let key = &conn.spec.key;
+        let state = Some(present::connection(core, &conn)?.state);
+        seen.insert(key.clone(), state);
+        if known.get(key) == Some(&state) {
+            continue;
+        }
+        let now = core.clock.now();
+        writes.push(Write::Stood(key.clone(), Stood { since: now.stamp(), state }));
+        let over = Steady(now.steady.0.saturating_sub(KEEP.0));
+        let old = core.store.stood_before(key, over, FORGET)?;
+        writes.extend(old.into_iter().map(|since| Write::ForgetStood(key.clone(), since)));
+    }
+    write(core, writes).await?;
+    *known = seen;
+    Ok(())
+}
+
+/// With whatever is written next: a change that a crash takes is one that nobody saw.
+async fn write(core: &Core, writes: Vec<Write>) -> Result<(), StoreError> {
+    if writes.is_empty() {
+        return Ok(());
+    }
+    core.commit(Commit { writes, lane: Lane::Lazy, ..Commit::default() }).await.map(drop)
+}
+
+impl Appliance {
+    /// How a connection stood for so long, up to now.
+    pub fn stood(&self, key: &ConnectionKey, long: Span) -> Result<StoodView, Denied> {
+        self.conn(key)?;
+        let now = self.now();
+        let from = Steady(now.steady.0.saturating_sub(long.0));
+        Ok(view(&now, long, &self.core.store.stood(key, from, MOST)?))
+    }
+}
+
+fn view(now: &Now, long: Span, changes: &[Stood]) -> StoodView {
+    let (from, until) = (now.wall() - long, now.wall());
+    // By how long ago it was, and not by what the clock said then: it may have been put right since.
+    let moment = |change: &Stood| (now.wall() - now.age_of(change.since)).max(from);
+    let mut stretches: Vec<StoodStretch> = Vec::new();
+    for (n, change) in changes.iter().enumerate() {
+        let begins = stretches.last().map_or(from, |last| last.until.0).max(moment(change));
+        let ends = changes.get(n + 1).map_or(until, moment).max(begins);
+        match stretches.last_mut() {
+            Some(last) if last.state == change.state => last.until = When(ends),
+            _ if ends > begins => {
+                stretches.push(StoodStretch { from: When(begins), until: When(ends), state: change.state });
+            }
+            _ => {}
+        }
+    }
+    StoodView { from: When(from), until: When(until), stretches }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::{ClockTrust, Wall};
+
+    const HOUR: u64 = 3_600_000;
+
+    fn at(steady: u64) -> Now {
+        Now { steady: Steady(steady), era: 1, trust: ClockTrust::Trusted, offsets: vec![1_000_000] }
+    }
+
+    fn change(steady: u64, era: u32, state: Option<State>) -> Stood {
+        Stood { since: Stamp { era, ..at(steady).stamp() }, state }
+    }
+
+    fn told(now: &Now, changes: &[Stood]) -> Vec<(i64, i64, Option<State>)> {
+        let hours = |w: When| (w.0.0 - now.wall().0).div_euclid(HOUR as i64);
+        let view = view(now, Span(24 * HOUR), changes);
+        view.stretches.iter().map(|s| (hours(s.from), hours(s.until), s.state)).collect()
+    }
+
+    #[test]
+    fn a_day_begins_with_how_it_stood_before() {
+        let now = at(100 * HOUR);
+        let held = [
+            change(50 * HOUR, 1, Some(State::Fresh)),
+            change(90 * HOUR, 1, Some(State::Held)),
+            change(91 * HOUR, 1, None),
+            change(93 * HOUR, 1, Some(State::Fresh)),
+        ];
+        let expected =
+            [(-24, -10, Some(State::Fresh)), (-10, -9, Some(State::Held)), (-9, -7, None), (-7, 0, Some(State::Fresh))];
+        assert_eq!(told(&now, &held), expected);
+        assert_eq!(told(&now, &held[1..]), &expected[1..], "before the first of them nobody knows");
+        assert_eq!(told(&now, &[]), []);
+    }
+
+    /// Of a darkness that nobody measured the wall clock alone knows how long it was.
+    #[test]
+    fn a_clock_that_was_put_right_makes_no_stretch_run_backwards() {
+        let now = at(100 * HOUR);
+        let mut early = change(99 * HOUR, 0, Some(State::Stale));
+        early.since.wall = now.wall() - Span(3 * HOUR);
+        let mut ahead = change(98 * HOUR, 0, Some(State::Fresh));
+        ahead.since.wall = Wall(i64::MAX);
+        let stood = told(&now, &[ahead, early, change(99 * HOUR + 1, 1, Some(State::Fresh))]);
+        assert!(
+            stood.windows(2).all(|w| w[0].1 <= w[1].0) && stood.iter().all(|(from, until, _)| from < until),
+            "{stood:?}"
+        );
+        assert_eq!(stood.last(), Some(&(-1, 0, Some(State::Fresh))));
+    }
+}
