@@ -7,7 +7,7 @@ use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::target::Phase;
-use crate::domain::time::Now;
+use crate::domain::time::{Now, Span};
 use crate::engine::appliance::{Appliance, Health, TokenInfo};
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
@@ -40,6 +40,7 @@ pub trait Shelf: Send + Sync + 'static {
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied>;
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
     fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied>;
+    fn stood(&self, key: &ConnectionKey, long: Span) -> Result<StoodView, Denied>;
     fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied>;
     fn job(&self, id: JobId) -> Result<JobView, Denied>;
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied>;
@@ -134,6 +135,9 @@ impl Shelf for Appliance {
     }
     fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied> {
         Appliance::spend_strip(self, key, slices)
+    }
+    fn stood(&self, key: &ConnectionKey, long: Span) -> Result<StoodView, Denied> {
+        Appliance::stood(self, key, long)
     }
     fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied> {
         Appliance::spend(self, ask)

@@ -129,3 +129,30 @@ async fn an_operators_word_survives_a_crash() {
     provider.has_seen(asked + 2, SOON).await;
     provider.was_never_over();
 }
+
+/// What nobody saw is shown as that, after an end as after a crash.
+#[tokio::test(flavor = "multi_thread")]
+async fn how_a_connection_stood_is_remembered_with_the_time_in_which_nobody_saw_it() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet())).await;
+    app.has_polled("yard", "controller").await;
+    let never = app.get("/c/yard").await.body;
+    assert!(!never.contains("not running"), "this file is new: {never}");
+    app.restart().await;
+    let away = |page: &str| page.matches("<td><span class=\"muted\">not running</span></td>").count();
+    let page = eventually("the first look of this run", SOON, || async {
+        let page = app.get("/c/yard").await.body;
+        page.contains("not running").then_some(page)
+    })
+    .await;
+    assert_eq!(away(&page), 1, "{page}");
+    assert!(app.get("/").await.body.contains("not running"), "the overview says so too");
+    app.crash().await;
+    eventually("the first look after the crash", SOON, || async {
+        (away(&app.get("/c/yard").await.body) >= 1).then_some(())
+    })
+    .await;
+    app.stop().await;
+    let data = app.data();
+    app.larder(&["verify", data.to_str().expect("a path")]).await.expect(0);
+}

@@ -4,17 +4,21 @@ use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::plan::cost_of;
 use super::scans::{self, Scan};
 use super::show::{self, Age, Chip, Face, Moment};
+use super::stood::{self, Stood};
 use super::webhooks::{Webhook, webhooks};
 use super::{Action, Frame, Visit, controls, html, segment};
 use crate::domain::ids::{Caller, ConnectionKey, TargetKey, TargetName};
 use crate::domain::state::State as Word;
-use crate::engine::view::{ChargeView, CommandView, ConnectionView, HoldView, JobView, SpendStrip, TargetView};
+use crate::domain::time::Wall;
+use crate::engine::view::{ChargeView, CommandView, ConnectionView, HoldView, JobView, SpendStrip, TargetView, When};
 use crate::web::errors::Problem;
+use crate::web::svg::stack::{self, Bar};
 use crate::web::{WebState, svg};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use std::collections::BTreeMap;
 
 const SLICES: usize = 30;
 const CHARGES: usize = 5;
@@ -40,6 +44,7 @@ struct Page {
     passing: Vec<Hold>,
     recovery: Option<String>,
     breaker: Option<&'static str>,
+    stood: Stood,
     findings: Vec<Finding>,
     gauges: Vec<Gauge>,
     strip: Strip,
@@ -170,6 +175,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         passing: view.passing_holds.iter().map(|h| hold(&face, h)).collect(),
         recovery: view.recovery.as_ref().map(|r| r.sentence.clone()),
         breaker: (view.breaker != "closed").then_some(view.breaker),
+        stood: stood::stood(&face, &web.shelf().stood(&key, stood::DAY)?),
         findings: findings(&face, &view),
         gauges: view.budget.iter().map(|b| gauge(&face, b)).collect(),
         strip: strip(&face, &web.shelf().spend_strip(&key, SLICES)?),
@@ -224,19 +230,23 @@ fn poll(face: &Face, view: &ConnectionView) -> Poll {
 fn strip(face: &Face, strip: &SpendStrip) -> Strip {
     let spent = |caller: Caller| strip.slices.iter().filter_map(|s| s.get(caller.word())).sum::<u64>();
     let callers: Vec<Caller> = Caller::ALL.into_iter().filter(|c| spent(*c) > 0).collect();
-    let row = |(i, slice): (u64, &std::collections::BTreeMap<&'static str, u64>)| {
+    let begins = |i: u64| {
         let ms = i64::try_from(i.saturating_mul(strip.slice_seconds).saturating_mul(1000)).unwrap_or(i64::MAX);
-        let at = crate::domain::time::Wall(strip.from.0.0.saturating_add(ms));
-        let units = callers.iter().map(|c| show::count(slice.get(c.word()).copied().unwrap_or(0))).collect();
-        (face.moment(crate::engine::view::When(at)), units)
+        Wall(strip.from.0.0.saturating_add(ms))
+    };
+    let bar = |(i, slice): (u64, &BTreeMap<&'static str, u64>)| Bar { at: begins(i), units: slice.clone() };
+    let bars: Vec<Bar> = (0u64..).zip(&strip.slices).map(bar).collect();
+    let row = |bar: &Bar| {
+        let units = callers.iter().map(|c| show::count(bar.units.get(c.word()).copied().unwrap_or(0))).collect();
+        (face.moment(When(bar.at)), units)
     };
     Strip {
-        svg: svg::strip(strip),
+        svg: stack::bars(&bars, strip.until.0, &face.axis()),
         from: face.moment(strip.from),
         until: face.moment(strip.until),
         slice: show::span(strip.slice_seconds),
         total: show::count(strip.slices.iter().map(svg::total).sum()),
-        rows: (0u64..).zip(&strip.slices).filter(|(_, s)| svg::total(s) > 0).map(row).collect(),
+        rows: bars.iter().filter(|bar| svg::total(&bar.units) > 0).map(row).collect(),
         callers: callers.into_iter().map(|c| (c.word(), show::count(spent(c)))).collect(),
     }
 }

@@ -15,6 +15,7 @@ pub mod reader;
 mod scans;
 pub mod show;
 pub mod spend;
+mod stood;
 pub mod target;
 pub mod targets;
 pub mod webhooks;

@@ -1,6 +1,7 @@
 //! `/`: how everything stands, worst first in one sentence; a card for each connection; what happened lately.
 
 use super::show::{self, Age, Chip, Face, Left, Moment};
+use super::stood::{self, Stood};
 use super::{Frame, Visit, html, segment, suffix};
 use crate::domain::ids::Organization;
 use crate::domain::state::State as Word;
@@ -63,6 +64,7 @@ struct Card {
     next_poll: Option<Moment>,
     oldest: Option<Age>,
     paused: bool,
+    stood: Stood,
 }
 
 /// An item that tells most: what runs, and what changed last.
@@ -124,9 +126,13 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let frame = visit.frame(&web, &face, None);
     let activity = super::activity::newest(&web, &visit, None, ACTIVITY)?;
     let headline = headline(&own);
+    let one = |c: &ConnectionView| {
+        let stood = stood::stood(&face, &web.shelf().stood(&visit.connection(&c.name), stood::DAY)?);
+        Ok(card(&face, &visit, c, (&items(&web, &visit, c), stood), headline.says.as_deref()))
+    };
     let page = Overview {
         notes: web.shelf().health().notes,
-        cards: own.iter().map(|c| card(&face, &visit, c, &items(&web, &visit, c), headline.says.as_deref())).collect(),
+        cards: own.iter().map(one).collect::<Result<_, Problem>>()?,
         headline,
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
         organizations,
@@ -168,7 +174,13 @@ pub fn headline(connections: &[ConnectionView]) -> Headline {
 }
 
 /// `told` is the connection whose sentence stands above already.
-fn card(face: &Face, visit: &Visit, connection: &ConnectionView, items: &[ItemView], told: Option<&str>) -> Card {
+fn card(
+    face: &Face,
+    visit: &Visit,
+    connection: &ConnectionView,
+    (items, stood): (&[ItemView], Stood),
+    told: Option<&str>,
+) -> Card {
     Card {
         href: format!("c/{}{}", segment(&connection.name), visit.suffix()),
         name: connection.name.clone(),
@@ -184,6 +196,7 @@ fn card(face: &Face, visit: &Visit, connection: &ConnectionView, items: &[ItemVi
         next_poll: face.maybe(connection.poll.next_poll_at),
         oldest: connection.oldest_age_seconds.map(Age::of),
         paused: !connection.enabled,
+        stood,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
 use crate::engine::view::{FieldShown, Seconds, When};
 use crate::web::WebState;
+use crate::web::svg::ticks::Axis;
 use askama::Template;
 use askama::filters::HtmlSafe;
 use jiff::Timestamp;
@@ -166,6 +167,10 @@ impl Face {
         let same_year = self.format(when, "%Y") == self.format(self.now(), "%Y");
         let date = if same_year { "%-d %b" } else { "%-d %b %Y" };
         self.format(when, &format!("{date}, {}", self.hours()))
+    }
+    /// For plots: times of the day as its reader writes them.
+    pub const fn axis(&self) -> Axis<'_> {
+        Axis { zone: &self.zone, hours: self.hours(), seconds: self.seconds_too() }
     }
     const fn hours(&self) -> &'static str {
         match self.clock {

@@ -5,10 +5,11 @@ use super::{Asked, Frame, Visit, html};
 use crate::domain::ids::{Caller, Organization};
 use crate::domain::spend::SpendBy;
 use crate::domain::time::Span;
-use crate::engine::view::{SpendGroup, SpendStrip, SpendView, When};
+use crate::engine::view::{SpendGroup, SpendSlice, SpendView, When};
 use crate::web::api::spend::asked;
 use crate::web::errors::Problem;
 use crate::web::period::{Per, Period, Query, RANGES};
+use crate::web::svg::stack::{self, Bar};
 use crate::web::{WebState, svg};
 use askama::Template;
 use axum::extract::State;
@@ -178,24 +179,24 @@ fn address(visit: &Visit, query: &Query) -> String {
 /// As many slices in one bar as needed; callers that spent anything, bars in which anything was spent.
 fn chart(face: &Face, period: &Period, view: &SpendView) -> Option<Chart> {
     let together = view.slices.len().div_ceil(BARS).max(1);
-    let fold = |slices: &[crate::engine::view::SpendSlice]| {
-        let mut bar: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let fold = |slices: &[SpendSlice]| {
+        let mut units: BTreeMap<&'static str, u64> = BTreeMap::new();
         for (name, spent) in slices.iter().flat_map(|slice| &slice.groups) {
             if let Some(caller) = Caller::from_word(name) {
-                *bar.entry(caller.word()).or_default() += spent.units;
+                *units.entry(caller.word()).or_default() += spent.units;
             }
         }
-        (slices.first().map_or(view.from, |slice| slice.at), bar)
+        Bar { at: slices.first().map_or(view.from, |slice| slice.at).0, units }
     };
-    let bars: Vec<(When, BTreeMap<&'static str, u64>)> = view.slices.chunks(together).map(fold).collect();
-    let spent = |caller: Caller| bars.iter().filter_map(|(_, bar)| bar.get(caller.word())).sum::<u64>();
+    let bars: Vec<Bar> = view.slices.chunks(together).map(fold).collect();
+    let spent = |caller: Caller| bars.iter().filter_map(|bar| bar.units.get(caller.word())).sum::<u64>();
     let callers: Vec<Caller> = Caller::ALL.into_iter().filter(|c| spent(*c) > 0).collect();
     if callers.is_empty() {
         return None;
     }
-    let row = |(at, bar): &(When, BTreeMap<&'static str, u64>)| {
-        let units = callers.iter().map(|c| show::count(bar.get(c.word()).copied().unwrap_or(0))).collect();
-        (face.moment(*at), units)
+    let row = |bar: &Bar| {
+        let units = callers.iter().map(|c| show::count(bar.units.get(c.word()).copied().unwrap_or(0))).collect();
+        (face.moment(When(bar.at)), units)
     };
     let one = Span::from_secs(if period.per == Per::Hour { 3600 } else { 86_400 });
     let bar = Span(one.0.saturating_mul(together as u64));
@@ -203,13 +204,8 @@ fn chart(face: &Face, period: &Period, view: &SpendView) -> Option<Chart> {
         from: face.moment(view.from),
         until: face.moment(view.to),
         bar: show::span(bar.as_secs()),
-        rows: bars.iter().filter(|(_, bar)| svg::total(bar) > 0).map(row).collect(),
+        rows: bars.iter().filter(|bar| svg::total(&bar.units) > 0).map(row).collect(),
         callers: callers.iter().map(|c| (c.word(), show::count(spent(*c)))).collect(),
-        svg: svg::strip(&SpendStrip {
-            from: view.from,
-            until: view.to,
-            slice_seconds: bar.as_secs(),
-            slices: bars.into_iter().map(|(_, bar)| bar).collect(),
-        }),
+        svg: stack::bars(&bars, view.to.0, &face.axis()),
     })
 }

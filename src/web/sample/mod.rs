@@ -13,7 +13,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::state::State;
 use crate::domain::target::Phase;
-use crate::domain::time::{ClockTrust, Now, Stamp, Steady, Wall};
+use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
 use crate::engine::appliance::{Health, TokenInfo};
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
@@ -236,6 +236,10 @@ impl Shelf for Sample {
             _ => BTreeMap::new(),
         };
         Ok(SpendStrip { from: ago(300), until: ago(0), slice_seconds: 10, slices: (0..slices).map(slice).collect() })
+    }
+    fn stood(&self, key: &ConnectionKey, _: Span) -> Result<StoodView, Denied> {
+        self.connection(key)?;
+        Ok(views::stood(key))
     }
     fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied> {
         let mut sums = BTreeMap::new();

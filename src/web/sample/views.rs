@@ -430,3 +430,19 @@ pub fn spent() -> Vec<(SpendLine, Spend)> {
     ]);
     lines
 }
+
+/// The yard was held for ten minutes, and Larder was away for a quarter of an hour before that.
+pub fn stood(key: &ConnectionKey) -> StoodView {
+    let stretch = |from, until, state| StoodStretch { from: ago(from), until: ago(until), state };
+    let stretches = match key.connection.as_str() {
+        "yard" => vec![
+            stretch(86_400, 30_000, Some(State::Fresh)),
+            stretch(30_000, 29_100, None),
+            stretch(29_100, 9_000, Some(State::Fresh)),
+            stretch(9_000, 8_400, Some(State::Held)),
+            stretch(8_400, 0, Some(State::Fresh)),
+        ],
+        _ => Vec::new(),
+    };
+    StoodView { from: ago(86_400), until: ago(0), stretches }
+}

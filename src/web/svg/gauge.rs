@@ -1,9 +1,7 @@
-//! Drawings: the budget gauge and the strip of requests by caller, as SVG with classes (no colour, no style, no text in it).
-//! Numbers in, markup out; whatever a provider or a file said never enters here.
+//! The budget gauge: a jar for each unit, or a bar where there are many.
 
-use crate::domain::ids::Caller;
-use crate::engine::view::{BudgetView, SpendStrip};
-use std::collections::BTreeMap;
+use super::in_order;
+use crate::engine::view::BudgetView;
 use std::fmt::Write;
 
 /// Up to this many units each one is drawn as its own jar; more become a bar.
@@ -30,11 +28,6 @@ fn parts(budget: &BudgetView) -> Vec<Part> {
     parts.push(("kept".to_owned(), kept));
     parts.retain(|(_, units)| *units > 0);
     parts
-}
-
-/// Callers in their fixed order, whatever the map's: a colour keeps its place.
-fn in_order(by: &BTreeMap<&'static str, u64>) -> impl Iterator<Item = (&'static str, u64)> {
-    Caller::ALL.into_iter().filter_map(|c| by.get(c.word()).map(|n| (c.word(), *n)))
 }
 
 /// The gauge of one limit.
@@ -85,39 +78,11 @@ fn bar(budget: &BudgetView) -> String {
     out
 }
 
-/// Stacked bars, one for each slice of time, callers in their fixed order from below.
-pub fn strip(strip: &SpendStrip) -> String {
-    let highest = strip.slices.iter().map(total).max().unwrap_or(0).max(1);
-    let columns = strip.slices.len().max(1);
-    let mut out = format!(
-        "<svg class=\"strip\" viewBox=\"0 0 {} 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\">",
-        columns * 10
-    );
-    for (slice, column) in strip.slices.iter().zip(0usize..) {
-        let x = column * 10 + 1;
-        let mut top = 100.0;
-        let _ = write!(out, "<rect class=\"bed\" x=\"{x}\" y=\"98\" width=\"8\" height=\"2\"/>");
-        for (caller, units) in in_order(slice) {
-            let height = units as f64 / highest as f64 * 96.0;
-            top -= height;
-            let _ = write!(
-                out,
-                "<rect class=\"u c-{caller}\" x=\"{x}\" y=\"{top:.1}\" width=\"8\" height=\"{height:.1}\"/>"
-            );
-        }
-    }
-    out.push_str("</svg>");
-    out
-}
-
-pub fn total(slice: &BTreeMap<&'static str, u64>) -> u64 {
-    slice.values().sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::view::Seconds;
+    use std::collections::BTreeMap;
 
     fn budget(requests: u64, used: u64, kept: u64) -> BudgetView {
         BudgetView {
@@ -170,15 +135,5 @@ mod tests {
         let parts = parts(&BudgetView { foreign: 2, ..budget(10, 3, 1) });
         let expected = [("c-poller", 3), ("c-other", 2), ("free", 4), ("kept", 1)].map(|(c, n)| (c.to_owned(), n));
         assert_eq!(parts, expected);
-    }
-
-    #[test]
-    fn a_strip_has_a_column_for_every_slice() {
-        let at = |s| crate::engine::view::When(crate::domain::time::Wall(s));
-        let slices =
-            vec![BTreeMap::from([("poller", 1), ("refresh", 1)]), BTreeMap::new(), BTreeMap::from([("command", 4)])];
-        let drawn = strip(&SpendStrip { from: at(0), until: at(1), slice_seconds: 10, slices });
-        assert_eq!(drawn.matches("class=\"bed\"").count(), 3);
-        assert!(drawn.contains("u c-command\" x=\"21\" y=\"4.0\" width=\"8\" height=\"96.0\""), "{drawn}");
     }
 }
