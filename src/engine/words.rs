@@ -115,7 +115,7 @@ pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
             format!("there is a new access token, and nothing to ask again with: {}", refused(refusal, now, telling))
         }
         Stopped::Paused => "the connection is paused".to_owned(),
-        Stopped::Superseded => "the credential was replaced meanwhile".to_owned(),
+        Stopped::Superseded => "the connection was changed meanwhile".to_owned(),
         Stopped::Unaskable(why) => format!("the request {why}"),
         Stopped::Store(e) => e.to_string(),
     }
