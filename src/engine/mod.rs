@@ -3,7 +3,7 @@
 //! * [`core`] what everybody shares, [`mod@conn`] a connection as it runs, [`connections`] those that run now, [`roster`] how they come, change and go, [`accounts`] what each spends as, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
 //! * [`put`] targets that come and go, [`phases`] how they live, [`trigger`] those that became active
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
-//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds, [`budgets`] those of limits
+//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`] from a [`snapshot`], [`banners`] the parts of a state, [`holding`] holds, [`budgets`] limits
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
@@ -15,6 +15,7 @@
 
 pub mod accounts;
 pub mod appliance;
+pub mod banners;
 pub mod budgets;
 pub mod build;
 pub mod conn;
@@ -43,6 +44,7 @@ pub mod roster;
 pub mod rotation;
 pub mod scans;
 pub mod sharing;
+pub mod snapshot;
 pub mod spending;
 pub mod stood;
 pub mod streams;
