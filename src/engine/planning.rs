@@ -1,7 +1,8 @@
 //! What the connections that spend from one budget ask of it, as `rules::plan` wants to know it: how often, at what price, and how often
 //! a token is renewed. Learned while it runs; must not know what is spent.
 
-use super::core::Conn;
+use super::core::{Conn, Core};
+use super::fetch::Round;
 use super::plans;
 use crate::domain::charge::Charge;
 use crate::domain::connection::{ConnectionState, IntervalOverride};
@@ -10,6 +11,7 @@ use crate::domain::oauth::Counted;
 use crate::domain::spec::{Interval, TargetSpec, endpoint_of};
 use crate::domain::time::Span;
 use crate::rules::plan::{self, Load, Plan, Question, UNKNOWN_LIFE};
+use crate::store::{Commit, Lane, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
@@ -117,5 +119,21 @@ impl Conn {
         let oauth = self.spec.oauth.as_ref().filter(|oauth| oauth.counted == Counted::Budget)?;
         let lives = Some(self.sharing.token_life.get()).filter(|lives| *lives < TokenLife::FOR_EVER)?;
         Some(plan::renewals(endpoint_of(&oauth.token_url), lives, asked_every))
+    }
+}
+
+/// The next round was stamped by the plan as it was while this one went on. What it learned, as how few pages a scan takes in place of its
+/// targets, may make it due earlier; never sooner than an interval after this one began (law 8).
+pub async fn due_anew(core: &Core, conn: &Conn, round: Round) {
+    let mut state = conn.state.lock().await;
+    let due = round.next(conn, state.failures, &core.store.holds(conn.credential));
+    if due.zip(state.next_poll_at).is_none_or(|(due, stamped)| due.steady >= stamped.steady) {
+        return;
+    }
+    let next = ConnectionState { next_poll_at: due, ..state.clone() };
+    // A crash that takes it leaves a later round.
+    let writes = vec![Write::Connection(conn.spec.key.clone(), next.clone())];
+    if core.commit(Commit { writes, lane: Lane::Lazy, ..Commit::default() }).await.is_ok() {
+        *state = next;
     }
 }

@@ -2,11 +2,11 @@
 
 use super::core::{Conn, Core};
 use super::fetch::{By, Done, Round, Stopped, Wish, fetch, scanning};
-use super::phases;
 use super::scans::Scan;
 use super::targets::Target;
 use super::turns::{COURTESIES, Ear, Turn};
 use super::words::{self, Telling};
+use super::{phases, planning};
 use crate::domain::connection::{Breaker, ConnectionState, HoldScope};
 use crate::domain::ids::{Caller, ConnectionKey};
 use crate::domain::outcome::Outcome;
@@ -164,8 +164,9 @@ async fn round(core: &Core, conn: &Conn, mut begun: Round) {
             None => break,
         }
     }
-    if let Some(Polled::Trouble(why)) = ended {
-        pause(core, &why).await;
+    match ended {
+        Some(Polled::Trouble(why)) => pause(core, &why).await,
+        _ => planning::due_anew(core, conn, begun).await,
     }
 }
 

@@ -91,6 +91,26 @@ async fn f12_pages_are_paid_for_and_not_work_orders() {
     assert!(page.contains("Complete: 12 rows on 4 pages; 3 targets have changed."), "{page}");
 }
 
+/// Before the first reading every target counts as asked by itself, and ten of them could not be kept up.
+#[tokio::test(flavor = "multi_thread")]
+async fn f12_what_the_first_reading_spares_counts_from_the_next_round_on() {
+    let provider = provider(12, 3, 10).await;
+    let own = |i: u64| format!("get = \"/own?order=S{i}\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n");
+    let targets: String = (0..10).map(|i| format!("[[connection.target]]\nname = \"s{i}\"\n{}", own(i))).collect();
+    let limit = "name = \"day\"\nrequests = 6500\nkind = \"daily\"\ntime_zone = \"UTC\"";
+    let app = TestApp::start(Config::new().with(field(&provider, &targets).limit_text(limit))).await;
+    is_published(&app, 1).await;
+    let poll = eventually("the next round is due an interval later", SOON, || async {
+        let poll = app.connection("field").await["poll"].clone();
+        let at = |key: &str| poll[key].as_str().and_then(|at| at.parse::<jiff::Timestamp>().ok());
+        let apart = at("next_poll_at")?.duration_since(at("last_poll_at")?);
+        (apart.as_secs() <= 61).then_some(poll)
+    })
+    .await;
+    assert_eq!(poll["effective_interval_seconds"], 60, "{poll}");
+    assert_eq!(provider.count(), 4, "{:?}", provider.seen());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn t7_a_scan_that_ends_at_any_page_removes_nothing() {
     let provider = provider(12, 3, 3).await;
