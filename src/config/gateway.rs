@@ -10,7 +10,7 @@ use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::Span;
 use crate::rules::gateway::Gate;
 
-pub(super) const GATEWAY: [&str; 5] = ["enabled", "freshness", "fresh_for", "allow", "rule"];
+pub(super) const GATEWAY: [&str; 6] = ["enabled", "freshness", "fresh_for", "targeted", "allow", "rule"];
 pub(super) const ALLOW: [&str; 2] = ["methods", "path"];
 pub(super) const GATEWAY_RULE: [&str; 9] =
     ["path", "freshness", "fresh_for", "not_ready", "forgets", "stream", "idempotent", "narrow", "cost"];
@@ -29,6 +29,7 @@ pub(super) struct GatewayDraft {
     enabled: Slot<bool>,
     freshness: Slot<Freshness>,
     fresh_for: Slot<Span>,
+    targeted: Slot<Vec<String>>,
     allow: Vec<Placed<Option<Allow>>>,
     rules: Vec<Placed<Option<PathRule>>>,
 }
@@ -47,6 +48,7 @@ impl GatewayDraft {
             enabled: gateway.flag("enabled", p),
             freshness: gateway.parsed("freshness", p, freshness),
             fresh_for: gateway.span_or_zero("fresh_for", p),
+            targeted: gateway.texts("targeted", p).checked(p, |names| wrong_header(names)),
             allow,
             rules: gateway.tables("rule", p).iter().map(|rule| placed(rule, read_rule(rule, p))).collect(),
         }
@@ -54,9 +56,9 @@ impl GatewayDraft {
 
     fn absent() -> GatewayDraft {
         let enabled = Slot::Absent;
-        let (freshness, fresh_for) = (Slot::Absent, Slot::Absent);
+        let (freshness, fresh_for, targeted) = (Slot::Absent, Slot::Absent, Slot::Absent);
         let (allow, rules) = (Vec::new(), Vec::new());
-        GatewayDraft { place: None, enabled, freshness, fresh_for, allow, rules }
+        GatewayDraft { place: None, enabled, freshness, fresh_for, targeted, allow, rules }
     }
 
     /// What may be asked is said in one place: a connection's own list stands for the whole. Its rules are asked before the recipe's.
@@ -66,6 +68,7 @@ impl GatewayDraft {
             enabled: self.enabled.or(recipe.enabled),
             freshness: self.freshness.or(recipe.freshness),
             fresh_for: self.fresh_for.or(recipe.fresh_for),
+            targeted: self.targeted.or(recipe.targeted),
             allow: if self.allow.is_empty() { recipe.allow } else { self.allow },
             rules: self.rules.into_iter().chain(recipe.rules).collect(),
         }
@@ -78,6 +81,7 @@ impl GatewayDraft {
             enabled: self.enabled.unwrap_or(defaults.enabled),
             freshness: self.freshness.unwrap_or(defaults.freshness),
             fresh_for: self.fresh_for.unwrap_or(defaults.fresh_for),
+            targeted: self.targeted.unwrap_or_default().iter().map(|name| name.to_ascii_lowercase()).collect(),
             allow: if allow.is_empty() { defaults.allow } else { allow },
             rules: self.rules.into_iter().filter_map(|placed| placed.value).collect(),
         }
@@ -120,6 +124,14 @@ fn wrong_method(methods: &[String]) -> Option<String> {
     }
     let unsound = methods.iter().find(|m| !words::is_token(m) || m.bytes().any(|b| b.is_ascii_lowercase()));
     unsound.map(|method| format!("{method:?} is no method in capitals{}", suggestion(method, &KNOWN)))
+}
+
+fn wrong_header(names: &[String]) -> Option<String> {
+    let wrong = names.iter().find(|name| !words::is_token(name) || name.eq_ignore_ascii_case("cache-control"));
+    wrong.map(|name| match words::is_token(name) {
+        true => "names Cache-Control, which is said to every cache and counts where none of these is there".to_owned(),
+        false => format!("{name:?} is no name of a header, such as \"CDN-Cache-Control\""),
+    })
 }
 
 fn read_rule(section: &Section<'_>, p: &mut Problems) -> Option<PathRule> {

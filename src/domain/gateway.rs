@@ -13,6 +13,9 @@ pub struct GatewaySpec {
     /// Where no rule says otherwise.
     pub freshness: Freshness,
     pub fresh_for: Span,
+    /// Names of headers in which the provider addresses this cache, in lower case; the first that is there stands in place of
+    /// `Cache-Control` and `Expires` (RFC 9213 section 2.2).
+    pub targeted: Vec<String>,
     /// A request has to fit one of them.
     pub allow: Vec<Allow>,
     /// What is special about some paths; for each matter the first rule that fits and has a word on it counts.
@@ -25,6 +28,7 @@ impl Default for GatewaySpec {
             enabled: true,
             freshness: Freshness::Memo,
             fresh_for: Span::from_secs(5),
+            targeted: Vec::new(),
             allow: vec![Allow { methods: vec!["GET".to_owned(), "HEAD".to_owned()], path: "/**".to_owned() }],
             rules: Vec::new(),
         }

@@ -20,7 +20,8 @@ struct Result {
     detail: String,
 }
 
-const GATEWAY: &str = "[connection.gateway]\nfreshness = \"http\"\n[[connection.gateway.allow]]\n\
+const GATEWAY: &str = "[connection.gateway]\nfreshness = \"http\"\n\
+                       targeted = [\"Surrogate-Control\"]\n[[connection.gateway.allow]]\n\
                        methods = [\"GET\", \"HEAD\", \"POST\", \"PUT\", \"DELETE\", \"M-SEARCH\"]\npath = \"/**\"\n";
 
 async fn node(node: &Path, arguments: &[&str]) -> String {

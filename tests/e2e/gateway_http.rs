@@ -5,6 +5,7 @@ use crate::support::http::{self, Reply};
 use crate::support::script::Script;
 use crate::support::wire::{self, json};
 use crate::support::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn config(base_url: &str, freshness: &str) -> Config {
     let gateway = format!("[connection.gateway]\nfreshness = \"{freshness}\"\nfresh_for = \"0s\"\n");
@@ -143,4 +144,84 @@ async fn a_redirect_that_is_fresh_is_kept_over_a_restart_and_leads_home() {
         }
     }
     assert_eq!(provider.asked().len(), 1);
+}
+
+/// Two versions of one thing, told apart by their tag; the second from the first HEAD on.
+fn versions(method: &str, seen: &AtomicBool) -> Vec<u8> {
+    let is_new = method == "HEAD" || seen.load(Ordering::SeqCst);
+    seen.store(is_new, Ordering::SeqCst);
+    let (tag, body) = if is_new { ("\"2\"", "{\"version\":2}") } else { ("\"1\"", "{\"version\":1}") };
+    let body = if method == "HEAD" { "" } else { body };
+    json(200, &[("etag", tag), ("cache-control", "max-age=3600")], body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_shows_a_change_takes_the_old_answer_from_memory_and_from_the_file() {
+    for over_a_restart in [false, true] {
+        let seen = AtomicBool::new(false);
+        let provider = Script::answering(move |asked| versions(&asked.method, &seen)).await;
+        let mut app = TestApp::start(config(&provider.base_url(), "http")).await;
+        assert_eq!(app.get("/gateway/hub/thing").await.expect(200).json()["version"], 1);
+        let asked = Ask::new("HEAD", "/gateway/hub/thing").header("cache-control", "no-cache");
+        assert_eq!(app.send(asked).await.expect(200).header("etag"), Some("\"2\""));
+        if over_a_restart {
+            app.restart().await;
+        }
+        let now = app.get("/gateway/hub/thing").await.expect(200);
+        assert_eq!(now.json()["version"], 2, "over a restart: {over_a_restart}");
+        assert_eq!(provider.asked().len(), 3);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_confirms_the_get_that_is_kept_is_answered_as_that_would_be() {
+    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncache-control: max-age=3600\r\nconnection: close\r\n\r\n";
+    let get = || json(200, &[("etag", "\"1\""), ("x-own", "1")], "{\"version\":1}");
+    let provider = Script::answering(move |asked| if asked.method == "HEAD" { HEAD.to_vec() } else { get() }).await;
+    let app = TestApp::start(config(&provider.base_url(), "http")).await;
+    app.get("/gateway/hub/thing").await.expect(200);
+    let head = app.send(Ask::new("HEAD", "/gateway/hub/thing")).await.expect(200);
+    assert_eq!((head.header("x-own"), head.header("content-length")), (Some("1"), Some("13")), "{:?}", head.headers);
+    let get = app.get("/gateway/hub/thing").await.expect(200);
+    assert!(status(&get).starts_with("larder; hit; ttl=3"), "renewed by the HEAD: {}", status(&get));
+    assert_eq!(provider.asked().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_that_are_not_to_be_shown_again_are_shown_to_who_asked_alone() {
+    let provider = Script::answering(|_| {
+        let said = ("cache-control", "max-age=3600, no-cache=\"x-once\", private=\"x-mine\"");
+        json(200, &[said, ("x-once", "1"), ("x-mine", "2"), ("x-all", "3")], "{}")
+    })
+    .await;
+    let app = TestApp::start(config(&provider.base_url(), "http")).await;
+    for (round, wanted) in [(0, [Some("1"), Some("2")]), (1, [None, None])] {
+        let reply = app.get("/gateway/hub/thing").await.expect(200);
+        assert_eq!([reply.header("x-once"), reply.header("x-mine")], wanted, "round {round}");
+        assert_eq!(reply.header("x-all"), Some("3"));
+    }
+    assert_eq!(provider.asked().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_may_address_this_cache_where_its_connection_listens() {
+    let provider =
+        Script::answering(|_| json(200, &[("cdn-cache-control", "max-age=3600"), ("cache-control", "no-store")], "{}"))
+            .await;
+    for (targeted, times, announced) in [
+        ("", 2, ""),
+        ("targeted = [\"CDN-Cache-Control\"]\n", 1, ""),
+        ("targeted = [\"Surrogate-Control\", \"CDN-Cache-Control\"]\n", 1, "larder=\"Surrogate/1.0\""),
+    ] {
+        let before = provider.asked().len();
+        let gateway = format!("[connection.gateway]\nfreshness = \"http\"\n{targeted}");
+        let connection = Connection::plain("hub", &provider.base_url()).body(&gateway);
+        let app = TestApp::start(Config::new().with(connection)).await;
+        for _ in 0..2 {
+            app.get("/gateway/hub/thing").await.expect(200);
+        }
+        let asked = provider.asked();
+        assert_eq!(asked.len() - before, times, "{targeted}");
+        assert_eq!(asked[before].header("surrogate-capability"), announced);
+    }
 }

@@ -147,6 +147,7 @@ status = [409, 425]
 enabled      = false
 freshness    = "http"
 fresh_for    = "7s"
+targeted     = ["Surrogate-Control", "CDN-Cache-Control"]
 [[connection.gateway.allow]]
 methods = ["GET", "POST"]
 path    = "/receipts/**"
@@ -245,6 +246,7 @@ fn every_key_of_a_gateway_is_read() {
         enabled: false,
         freshness: Freshness::Http,
         fresh_for: Span::from_secs(7),
+        targeted: vec![text("surrogate-control"), text("cdn-cache-control")],
         allow: vec![Allow { methods: vec![text("GET"), text("POST")], path: text("/receipts/**") }],
         rules: vec![rule],
     };

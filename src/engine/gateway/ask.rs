@@ -14,9 +14,10 @@ use crate::engine::fetch::MOMENT;
 use crate::engine::fetch::exchange::Asking;
 use crate::engine::fetch::pass::{Heard, Passage, pass};
 use crate::rules::gateway::{
-    Answered, Asked, ByHead, NotKept, Pattern, Policy, Seen, Times, Wishes, as_passed, by_head, confirmed, fits,
-    is_conditional, key, may_keep, shelve, validators, variant,
+    Answered, Asked, ByHead, CAPABILITY, NotKept, Pattern, Policy, Seen, Times, Wishes, announces, as_passed, by_head,
+    confirmed, fits, has_own_fields, is_conditional, key, may_keep, shelve, validators, variant,
 };
+use crate::store::Write;
 use crate::upstream::pass::{Passing, Relayed};
 use bytes::Bytes;
 use hyper::Method;
@@ -82,7 +83,7 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
             connection: conn.spec.key.clone(),
             method: if question.reading == Reading::Head { Method::HEAD } else { Method::GET },
             location: question.address.sent.clone(),
-            headers: outgoing(question, &asked_with),
+            headers: outgoing(question, &policy, &asked_with),
             body: Bytes::new(),
             most: room::largest(core),
         },
@@ -92,16 +93,15 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
         unwanted,
         judge: &|relayed, verdict| judged(question, &policy, relayed, verdict),
     };
-    let mut kept = None;
+    let mut found = Found::default();
     let keep = |heard: &Heard| {
-        kept = self::kept(core, conn, question, &policy, heard);
-        let stands = kept.iter().filter(|shelved| !conn.desk.is_overtaken(&shelved.head));
-        stands.filter_map(|shelved| filed::filing(core, shelved)).collect()
+        found = Found::in_answer(core, conn, question, &policy, heard);
+        found.writes(core, conn)
     };
     match pass(core, conn, passage, keep).await {
         Err(_) if unwanted.is_cancelled() => Landing::GivenUp,
         Err(stopped) => Landing::Halted(Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()))),
-        Ok(heard) => landed(core, conn, question, &policy, &asking.endpoint, heard, kept),
+        Ok(heard) => landed(core, conn, question, &policy, &asking.endpoint, heard, found),
     }
 }
 
@@ -117,12 +117,15 @@ pub fn endpoint(conn: &Conn, address: &Address) -> Endpoint {
 }
 
 /// A part or a condition is the client's own; without one the whole is asked for, by Larder's validators.
-fn outgoing(question: &Question, asked_with: &[(String, String)]) -> HeaderMap {
+fn outgoing(question: &Question, policy: &Policy<'_>, asked_with: &[(String, String)]) -> HeaderMap {
     let mut headers = question.headers.clone();
     if !question.alone {
         headers.remove(RANGE);
         let own: Vec<HeaderName> = headers.keys().filter(|name| is_conditional(name.as_str())).cloned().collect();
         own.into_iter().for_each(|name| _ = headers.remove(name));
+    }
+    if policy.freshness == Freshness::Http && announces(policy.targeted) {
+        headers.append("surrogate-capability", HeaderValue::from_static(CAPABILITY));
     }
     for (name, value) in asked_with {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
@@ -141,6 +144,50 @@ fn judged(question: &Question, policy: &Policy<'_>, relayed: &Relayed, verdict: 
         is_whole: relayed.rest.is_none(),
     };
     as_passed(verdict, &seen, policy)
+}
+
+/// What an answer puts onto the shelf, and what it takes from it.
+#[derive(Default)]
+struct Found {
+    kept: Option<Shelved>,
+    /// It shows that this is not what is there any more.
+    outdated: Option<Arc<Entry>>,
+}
+
+impl Found {
+    fn in_answer(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, heard: &Heard) -> Found {
+        let of_get = looked_at(conn, question, policy, heard);
+        let Found { kept: renewed, outdated } = of_get.unwrap_or_default();
+        Found { kept: renewed.or_else(|| kept(core, conn, question, policy, heard)), outdated }
+    }
+
+    fn writes(&self, core: &Core, conn: &Conn) -> Vec<Write> {
+        let stands = self.kept.iter().filter(|shelved| !conn.desk.is_overtaken(&shelved.head));
+        let gone = self.outdated.iter().map(|entry| Write::Unshelve(entry.head().clone()));
+        gone.chain(stands.filter_map(|shelved| filed::filing(core, shelved))).collect()
+    }
+}
+
+/// What a HEAD says of the GET that is kept (RFC 9111 section 4.3.5); `None`: none is, or it was asked in a way of the client's own.
+fn looked_at(conn: &Conn, question: &Question, policy: &Policy<'_>, heard: &Heard) -> Option<Found> {
+    let is_one = question.reading == Reading::Head && heard.verdict.outcome == Outcome::Data && !question.alone;
+    let relayed = heard.answer.as_ref().filter(|_| is_one)?;
+    let get = question.address.place.with(|entries| {
+        let own = entries.iter().filter(|e| e.head().key.credential == conn.credential);
+        let gets = own.filter(|e| e.head().key.reading == Reading::Get && e.head().kept == Kept::Data);
+        gets.filter(|e| fits(&e.head().variant, &question.sent)).max_by_key(|e| e.head().as_of.steady).cloned()
+    })?;
+    let times = Times { asked_at: heard.asked_at, as_of: heard.arrived_at };
+    let answered = Answered { status: relayed.status, headers: &relayed.headers, outcome: Outcome::Data };
+    let asked = Asked { reading: Reading::Get, wishes: &Wishes::default(), ..question.asked() };
+    let is_still_kept = relayed.status == get.head().status && may_keep(&asked, &answered, policy).is_ok();
+    match by_head(get.head(), &relayed.headers, times) {
+        ByHead::Confirmed(head) if is_still_kept => {
+            let renewed = Shelved { head: *head, body: get.shelved.body.clone() };
+            Some(Found { kept: Some(renewed).filter(|_| !question.wishes.no_store), outdated: None })
+        }
+        ByHead::Confirmed(_) | ByHead::Outdated => Some(Found { kept: None, outdated: Some(get) }),
+    }
 }
 
 /// What of an answer comes onto the shelf, unless a change overtakes it.
@@ -175,13 +222,13 @@ fn landed(
     policy: &Policy<'_>,
     endpoint: &Endpoint,
     heard: Heard,
-    kept: Option<Shelved>,
+    Found { kept, outdated }: Found,
 ) -> Landing {
-    if question.reading == Reading::Head && heard.verdict.outcome.is_good() {
-        looked_at(core, conn, question, &heard);
+    if let Some(gone) = outdated {
+        room::drop_from(core, &question.address.place, |entry| std::ptr::eq(entry, &*gone));
     }
     match kept.map(|shelved| room::put(core, conn, &question.address.place, shelved)) {
-        Some(Some(entry)) => return Landing::Shelved { entry, status: heard.status },
+        Some(Some(entry)) => return Landing::Shelved { entry, status: heard.status, own: own(heard) },
         // What it confirms was changed meanwhile: it is asked for anew, and whole.
         Some(None) if heard.verdict.outcome == Outcome::NotModified => return Landing::GivenUp,
         _ => {}
@@ -218,6 +265,13 @@ fn landed(
     }
 }
 
+/// The answer as it came, where not all of it is kept.
+fn own(heard: Heard) -> Option<Arc<PassedOn>> {
+    let is_new = heard.verdict.outcome != Outcome::NotModified;
+    let Relayed { status, headers, body, .. } = heard.answer.filter(|a| is_new && has_own_fields(&a.headers))?;
+    Some(Arc::new(PassedOn { status, headers, body: Bytes::from(body) }))
+}
+
 /// Whether who asked is told of a failure in the provider's own words: where those on caching count, so do those on what is wrong. A
 /// challenge is the account's to meet, and what is long or broke off is no answer to anybody.
 fn is_told_as_it_is(policy: &Policy<'_>, heard: &Heard) -> bool {
@@ -245,25 +299,5 @@ fn not_kept(question: &Question, policy: &Policy<'_>, heard: &Heard) -> &'static
         Err(why) => why.word(),
         Ok(_) if relayed.rest.is_some() => NotKept::TooLarge.word(),
         Ok(_) => "not_kept",
-    }
-}
-
-/// What a HEAD says of the GET that is kept (RFC 9111 section 4.3.5).
-fn looked_at(core: &Core, conn: &Conn, question: &Question, heard: &Heard) {
-    let Some(relayed) = &heard.answer else { return };
-    let times = Times { asked_at: heard.asked_at, as_of: heard.arrived_at };
-    let place = &question.address.place;
-    let kept = place.with(|entries| {
-        let mut gets = entries.iter().filter(|e| e.head().key.reading == Reading::Get);
-        gets.find(|e| fits(&e.head().variant, &question.sent)).cloned()
-    });
-    let Some(kept) = kept else { return };
-    match by_head(kept.head(), &relayed.headers, times) {
-        ByHead::Confirmed(head) => {
-            let shelved = Shelved { head: *head, body: kept.shelved.body.clone() };
-            room::put(core, conn, place, shelved);
-        }
-        // It is over: the next reader asks.
-        ByHead::Outdated => _ = room::drop_from(core, place, |entry| entry.id == kept.id),
     }
 }

@@ -84,12 +84,13 @@ pub fn restore(core: &Core) -> Result<(), StoreError> {
 }
 
 /// The first time that somebody asks for what memory had no room for: what answers to all alike.
-pub fn look_for(core: &Core, conn: &Conn, place: &Arc<Place>, reading: Reading) {
-    if reading != Reading::Get || !place.is_empty() || place.looked.swap(true, Ordering::AcqRel) {
+pub fn look_for(core: &Core, conn: &Conn, place: &Arc<Place>) {
+    if !place.is_empty() || place.looked.swap(true, Ordering::AcqRel) {
         return;
     }
     let (connection, credential, target) = (conn.spec.key.clone(), conn.credential, place.target.clone());
-    let key = ShelfKey { connection, credential, reading, target };
+    // A GET answers a HEAD too.
+    let key = ShelfKey { connection, credential, reading: Reading::Get, target };
     match core.store.shelved(&key, &Vec::new(), Kept::Data) {
         Ok(Some(shelved)) => _ = room::put(core, conn, place, shelved),
         Ok(None) => {}

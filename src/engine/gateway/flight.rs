@@ -29,6 +29,8 @@ pub enum Landing {
     Shelved {
         entry: Arc<Entry>,
         status: Option<u16>,
+        /// As it came, for who asked first, where not all of its headers are kept.
+        own: Option<Arc<PassedOn>>,
     },
     Passed {
         answer: Arc<PassedOn>,

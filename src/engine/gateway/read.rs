@@ -51,7 +51,7 @@ impl Entrance {
             || ["if-match", "if-unmodified-since", "if-range"].iter().any(|name| wanted.headers.contains_key(*name));
         // What a crash left behind is settled first, and what the file kept is here again.
         self.core.begun.cancelled().await;
-        filed::look_for(&self.core, &self.conn, &wanted.address.place, wanted.reading);
+        filed::look_for(&self.core, &self.conn, &wanted.address.place);
         for flown in 0.. {
             let now = self.core.clock.now();
             let look = self.look(&wanted, &wishes, Some(&sent), &now);
@@ -195,7 +195,11 @@ impl Entrance {
     ) -> Option<Given> {
         let now = self.core.clock.now();
         match &**landing {
-            Landing::Shelved { entry, status } => {
+            Landing::Shelved { entry, own: Some(answer), .. } if leads => {
+                let ttl_s = Some(self.life(wanted, entry, &now).ttl_s());
+                Some(Given::Passed { answer: answer.clone(), how: CacheStatus { stored: true, ttl_s, ..how } })
+            }
+            Landing::Shelved { entry, status, .. } => {
                 if !leads && !fits(&entry.head().variant, sent) {
                     return None;
                 }

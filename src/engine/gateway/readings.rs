@@ -78,7 +78,7 @@ pub async fn ask(core: &Core, conn: &Conn, target: &Target, question: &Question)
     match done {
         Err(stopped) => halt(Halt::stopped(conn, &stopped, &core.clock.now())),
         Ok(Done { outcome, .. }) if outcome.is_good() => {
-            newest(conn, question, wished).map(|entry| Landing::Shelved { entry, status: None })
+            newest(conn, question, wished).map(|entry| Landing::Shelved { entry, status: None, own: None })
         }
         Ok(Done { outcome, .. }) => {
             let trouble = core.store.target(&target.key).ok().flatten().and_then(|state| state.trouble);

@@ -83,7 +83,7 @@ pub fn decide(
     };
     let life = life(head, policy, now);
     let said = match (policy.freshness, head.kept) {
-        (Freshness::Http, Kept::Data | Kept::Declared) => Directives::of(&head.headers),
+        (Freshness::Http, Kept::Data | Kept::Declared) => Directives::of(&head.headers, policy.targeted),
         _ => Directives::default(),
     };
     let fallback = match head.kept {

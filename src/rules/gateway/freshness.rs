@@ -45,21 +45,25 @@ pub fn life(head: &Head, policy: &Policy<'_>, now: &Now) -> Life {
     match policy.freshness {
         Freshness::Http if head.kept != Kept::NotReady => {
             let age = Span(initial_age(head).0.saturating_add(resident.0));
-            Life { age, counted: age, lifetime: lifetime(&head.headers, head.as_of.wall) }
+            Life { age, counted: age, lifetime: lifetime(head, policy) }
         }
         Freshness::Memo | Freshness::Http => Life { age: told, counted: resident, lifetime: policy.lasts(head) },
     }
 }
 
 /// RFC 9111 section 4.2.1, without the heuristics of 4.2.2.
-fn lifetime(headers: &[(String, String)], arrived: Wall) -> Span {
-    let said = Directives::of(headers);
+fn lifetime(head: &Head, policy: &Policy<'_>) -> Span {
+    let headers = &head.headers;
+    let said = Directives::of(headers, policy.targeted);
     if let Some(told) = said.s_maxage.or(said.max_age) {
         return told;
     }
+    if said.addressed {
+        return Span::ZERO;
+    }
     // A date that is none, like `0`, is past; of several the first counts.
     let end = headers.iter().find(|(name, _)| name == "expires").and_then(|(_, value)| date(value));
-    let made = made_at(headers).unwrap_or(arrived);
+    let made = made_at(headers).unwrap_or(head.as_of.wall);
     end.map_or(Span::ZERO, |end| end.since(made))
 }
 

@@ -14,6 +14,7 @@ pub struct Gate {
     enabled: bool,
     freshness: Freshness,
     fresh_for: Span,
+    targeted: Vec<String>,
     allow: Vec<(Vec<String>, Pattern)>,
     rules: Vec<Rule>,
     commands: Vec<Pattern>,
@@ -52,6 +53,8 @@ pub enum NotAllowed {
 pub struct Policy<'g> {
     pub freshness: Freshness,
     pub fresh_for: Span,
+    /// Headers in which the provider addresses this cache.
+    pub targeted: &'g [String],
     pub not_ready: Option<&'g NotReadySpec>,
     pub narrow: Option<&'g Narrower>,
     /// Units of the limits.
@@ -112,8 +115,11 @@ impl Gate {
         }
         let may_be_read = |command: &&CommandSpec| command.send.is_get() || command.path.contains('?');
         let commands = commands.iter().filter(may_be_read).map(|c| Pattern::of_template(&c.path)).collect();
+        if !errors.is_empty() {
+            return Err(errors);
+        }
         let (enabled, freshness, fresh_for) = (spec.enabled, spec.freshness, spec.fresh_for);
-        if errors.is_empty() { Ok(Gate { enabled, freshness, fresh_for, allow, rules, commands }) } else { Err(errors) }
+        Ok(Gate { enabled, freshness, fresh_for, targeted: spec.targeted.clone(), allow, rules, commands })
     }
 
     /// `method` as it was sent: methods have a case (RFC 9110 section 9.1).
@@ -153,6 +159,7 @@ impl Gate {
         Policy {
             freshness: fitting().find_map(|rule| rule.spec.freshness).unwrap_or(self.freshness),
             fresh_for: said(|rule| rule.fresh_for).unwrap_or(self.fresh_for),
+            targeted: &self.targeted,
             not_ready: fitting().find_map(|rule| rule.spec.not_ready.as_ref()),
             narrow: fitting().find_map(|rule| rule.narrow.as_ref()),
             cost: fitting().find_map(|rule| rule.spec.cost).unwrap_or(1),

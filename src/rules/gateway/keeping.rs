@@ -2,7 +2,7 @@
 //! place; where the provider's word on caching counts, and it says for how long, it is kept beside it for so long. Must not know how much room
 //! there is.
 
-use super::directives::{Directives, Wishes};
+use super::directives::{Directives, Wishes, listed};
 use super::gate::Policy;
 use super::key;
 use crate::domain::gateway::{Freshness, Head, Kept, Reading, ShelfKey, ShelfSpec, Shelved, Variant};
@@ -78,18 +78,19 @@ pub fn may_keep(asked: &Asked<'_>, answered: &Answered<'_>, policy: &Policy<'_>)
         Outcome::Limited | Outcome::Unpaid => return Err(NotKept::NotGood),
         _ if policy.is_not_ready(answered.status) => Kept::NotReady,
         Outcome::Data => Kept::Data,
-        _ if policy.freshness == Freshness::Http && is_declared(answered) => Kept::Declared,
+        _ if policy.freshness == Freshness::Http && is_declared(answered, policy) => Kept::Declared,
         _ => return Err(NotKept::NotGood),
     };
-    // A request for a part, and every answer that is one.
-    if answered.status == 206 || answered.headers.iter().any(|(n, _)| n == "content-range") {
+    // A request for a part, and every answer that is one; by HTTP the status alone says that (RFC 9110 section 14.4).
+    let names_a_part = answered.headers.iter().any(|(n, _)| n == "content-range");
+    if answered.status == 206 || names_a_part && policy.freshness != Freshness::Http {
         return Err(NotKept::Partial);
     }
     if asked.wishes.no_store {
         return Err(NotKept::NoStore);
     }
     if kept != Kept::NotReady && policy.freshness == Freshness::Http {
-        by_http(asked, answered)?;
+        by_http(asked, answered, policy)?;
     }
     let variant = key::variant(answered.headers, asked.sent).ok_or(NotKept::VariesByAll)?;
     Ok((kept, variant))
@@ -97,7 +98,7 @@ pub fn may_keep(asked: &Asked<'_>, answered: &Answered<'_>, policy: &Policy<'_>)
 
 /// A final answer to just this that is no good one, and says itself for how long it stands (RFC 9111 section 3). What is said to the account,
 /// of its limits and its credential, is never one.
-fn is_declared(answered: &Answered<'_>) -> bool {
+fn is_declared(answered: &Answered<'_>, policy: &Policy<'_>) -> bool {
     let is_final = match answered.outcome {
         Outcome::Redirected => true,
         Outcome::Gone | Outcome::Unexpected | Outcome::Overloaded => {
@@ -105,17 +106,17 @@ fn is_declared(answered: &Answered<'_>) -> bool {
         }
         _ => false,
     };
-    is_final && is_explicit(answered.headers)
+    is_final && is_explicit(answered.headers, &Directives::of(answered.headers, policy.targeted))
 }
 
 /// Whether it says for how long it is fresh.
-fn is_explicit(headers: &[(String, String)]) -> bool {
-    let said = Directives::of(headers);
-    said.max_age.is_some() || said.s_maxage.is_some() || headers.iter().any(|(name, _)| name == "expires")
+fn is_explicit(headers: &[(String, String)], said: &Directives) -> bool {
+    let expires = !said.addressed && headers.iter().any(|(name, _)| name == "expires");
+    expires || said.max_age.is_some() || said.s_maxage.is_some()
 }
 
-fn by_http(asked: &Asked<'_>, answered: &Answered<'_>) -> Result<(), NotKept> {
-    let said = Directives::of(answered.headers);
+fn by_http(asked: &Asked<'_>, answered: &Answered<'_>, policy: &Policy<'_>) -> Result<(), NotKept> {
+    let said = Directives::of(answered.headers, policy.targeted);
     // Understood is what RFC 9110 defines; then `must-understand` lifts `no-store` (RFC 9111 section 5.2.2.3).
     let understood = said.must_understand && is_understood(answered.status);
     if !understood && (said.must_understand || said.no_store) {
@@ -127,7 +128,7 @@ fn by_http(asked: &Asked<'_>, answered: &Answered<'_>) -> Result<(), NotKept> {
     if asked.authorized && !(said.public || said.must_revalidate || said.s_maxage.is_some()) {
         return Err(NotKept::Authorized);
     }
-    if said.public || is_explicit(answered.headers) || is_kept_by_status(answered.status) {
+    if said.public || is_explicit(answered.headers, &said) || is_kept_by_status(answered.status) {
         Ok(())
     } else {
         Err(NotKept::Unsaid)
@@ -184,6 +185,12 @@ pub fn shelve(
     Shelved { head, body }
 }
 
+/// Whether an answer has headers that only who asked for it is shown.
+pub fn has_own_fields(headers: &[(String, String)]) -> bool {
+    let listed = listed(headers);
+    headers.iter().any(|(name, _)| listed.contains(name))
+}
+
 /// Without what belongs to one hop (RFC 9110 section 7.6.1), to one client, or to one moment of the budget.
 pub(super) fn kept_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     const HOPS: [&str; 9] = [
@@ -202,7 +209,8 @@ pub(super) fn kept_headers(headers: &[(String, String)]) -> Vec<(String, String)
     let connection = crate::domain::gateway::joined(headers, "connection").unwrap_or_default().to_ascii_lowercase();
     let named: Vec<&str> = connection.split(',').map(str::trim).collect();
     let counts = |name: &str| ["ratelimit", "x-ratelimit", "x-rate-limit"].iter().any(|start| name.starts_with(start));
-    let stays =
-        |name: &str| !HOPS.contains(&name) && !OTHERS.contains(&name) && !named.contains(&name) && !counts(name);
+    let listed = listed(headers);
+    let is_own = |name: &str| named.contains(&name) || listed.iter().any(|own| own == name);
+    let stays = |name: &str| !HOPS.contains(&name) && !OTHERS.contains(&name) && !is_own(name) && !counts(name);
     headers.iter().filter(|(name, _)| stays(name)).cloned().collect()
 }

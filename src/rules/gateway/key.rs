@@ -64,9 +64,11 @@ pub fn variant(answered: &[(String, String)], sent: &[(String, String)]) -> Opti
     Some(names.into_iter().map(|name| (name.clone(), value(sent, &name))).collect())
 }
 
-/// White space around values means nothing, and several lines are one list.
+/// White space around values means nothing, and several lines are one list. So does the case of languages and charsets (RFC 9110 section 12.5);
+/// what a provider makes of their order is its own.
 fn value(sent: &[(String, String)], name: &str) -> Option<String> {
     let all = joined(sent, name)?;
+    let all = if matches!(name, "accept-language" | "accept-charset") { all.to_ascii_lowercase() } else { all };
     Some(all.split(',').map(str::trim).collect::<Vec<_>>().join(", "))
 }
 

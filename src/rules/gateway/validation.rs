@@ -1,6 +1,7 @@
 //! Validators, of both sides: asking the provider whether what is kept still stands (RFC 9111 section 4.3), and telling a client that what it
 //! has does (RFC 9110 section 13). Must not know when either happens.
 
+use super::directives::listed;
 use super::keeping::{Times, kept_headers};
 use super::moment::{date, date_of};
 use crate::domain::gateway::{Head, joined};
@@ -53,18 +54,35 @@ pub fn by_head(head: &Head, headers: &[(String, String)], times: Times) -> ByHea
 
 /// New headers replace those of their names, but for what describes the body that is kept.
 fn refreshed(head: &Head, headers: &[(String, String)], times: Times) -> Head {
-    const OF_THE_BODY: [&str; 5] =
-        ["content-encoding", "content-type", "content-range", "content-length", "content-md5"];
+    const OF_THE_BODY: [&str; 4] = ["content-encoding", "content-range", "content-length", "content-md5"];
     let new = kept_headers(headers);
-    let new: Vec<_> = new.into_iter().filter(|(name, _)| !OF_THE_BODY.contains(&name.as_str())).collect();
+    let may_change = |(name, told): &(String, String)| match name.as_str() {
+        "content-type" => head.header(name).is_some_and(|kept| is_same_type(kept, told)),
+        name => !OF_THE_BODY.contains(&name),
+    };
+    let new: Vec<_> = new.into_iter().filter(may_change).collect();
+    let own = listed(headers);
     let stays = |(name, _): &&(String, String)| {
-        let replaced = new.iter().any(|(n, _)| n == name);
+        let replaced = new.iter().any(|(n, _)| n == name) || own.contains(name);
         // How old the answer was that was kept says nothing of the one that confirms it.
         !replaced && !matches!(name.as_str(), "age" | "date")
     };
     let kept = head.headers.iter().filter(stays).cloned();
     let headers = kept.chain(new.iter().cloned()).collect();
     Head { headers, asked_at: times.asked_at, as_of: times.as_of, ..head.clone() }
+}
+
+/// Whether the octets that are kept mean the same under both: one type, and one charset, which is UTF-8 where none was told before.
+fn is_same_type(kept: &str, told: &str) -> bool {
+    let parts = |text: &str| {
+        let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
+        let kind = parts.next().unwrap_or_default();
+        let charset = parts.find_map(|part| Some(part.strip_prefix("charset=")?.trim_matches('"').to_owned()));
+        (kind, charset)
+    };
+    let ((kind, charset), (told_kind, told_charset)) = (parts(kept), parts(told));
+    let is_utf8 = charset.is_none() && told_charset.as_deref() == Some("utf-8");
+    kind == told_kind && (charset == told_charset || is_utf8)
 }
 
 /// The validators that clients are shown: the provider's, or the gateway's own, which a digest of the body makes strong.
@@ -90,8 +108,10 @@ pub fn is_unmodified(asked: &[(String, String)], etag: &str, last_modified: &str
 
 /// Weak comparison (RFC 9110 section 8.8.3.2).
 fn same_weakly(a: &str, b: &str) -> bool {
+    // Without its quotes it is no tag, and means no other.
     fn opaque(tag: &str) -> &str {
-        tag.trim().trim_start_matches("W/")
+        let tag = tag.trim().trim_start_matches("W/");
+        tag.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or(tag)
     }
     opaque(a) == opaque(b)
 }

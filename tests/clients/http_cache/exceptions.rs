@@ -71,25 +71,6 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "`Surrogate-Control` is addressed to caches that announce themselves; Larder adds nothing to what a client asks, so nobody addresses it.",
-        &[
-            "surrogate-max-age",
-            "surrogate-max-age-max",
-            "surrogate-max-age-max-plus",
-            "surrogate-max-age-me-target",
-            "surrogate-max-age-extension",
-            "surrogate-max-age-case-insensitive",
-            "surrogate-max-age-expires",
-            "surrogate-max-age-cc-max-age-invalid-expires",
-            "surrogate-max-age-0-expires",
-            "surrogate-max-age-short-cc-max-age",
-            "surrogate-max-age-long-cc-max-age",
-            "surrogate-no-store-cc-fresh",
-            "surrogate-fresh-cc-nostore",
-            "surrogate-append-capabilities",
-        ],
-    ),
-    (
         "The client's credential goes no further: what the provider would see is the account's.",
         &[
             "other-authorization",
@@ -117,11 +98,7 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
         &["headers-store-Content-Encoding", "304-etag-update-response-Content-Encoding"],
     ),
     (
-        "An answer with `Content-Range` is a part, whatever its status.",
-        &["headers-store-Content-Range", "304-etag-update-response-Content-Range"],
-    ),
-    (
-        "No part is kept; of what is kept whole, parts are given.",
+        "No part is kept; of what is kept whole, parts are given. (Five octets that the suite's origin calls six, as `4-9/10`, are no sound part.)",
         &[
             "partial-store-partial-reuse-partial",
             "partial-store-partial-reuse-partial-byterange",
@@ -130,31 +107,27 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
             "partial-store-partial-complete",
         ],
     ),
-    ("A 304 describes no body: the type of the one that is kept stands.", &["304-etag-update-response-Content-Type"]),
     (
         "A 304 with another strong validator speaks of another answer, and renews nothing (RFC 9111 section 4.3.4).",
         &["304-etag-update-response-ETag"],
     ),
     (
-        "A client's validator is answered from what is kept, and what is asked for on the way is the whole; entity tags are compared as they are written.",
-        &[
-            "conditional-lm-fresh-no-lm",
-            "conditional-etag-strong-respond-obs-text",
-            "conditional-etag-quoted-respond-unquoted",
-            "conditional-etag-unquoted-respond-quoted",
-            "conditional-etag-vary-headers-mismatch",
-            "conditional-etag-strong-generate-unquoted",
-            "conditional-etag-forward",
-            "conditional-etag-forward-unquoted",
-        ],
+        "A client's validator is answered from what is kept; what is asked for on the way is the whole, for all, and costs the same.",
+        &["conditional-etag-forward", "conditional-etag-forward-unquoted"],
     ),
     (
-        "`no-cache` and `private` of single fields count as those of the whole: the answer is asked for anew.",
-        &[
-            "headers-omit-headers-listed-in-Cache-Control-no-cache-single",
-            "headers-omit-headers-listed-in-Cache-Control-no-cache",
-        ],
+        "A provider's tag may be that of another variant too: what is kept for other headers is not asked about, or another body might be served.",
+        &["conditional-etag-vary-headers-mismatch"],
     ),
+    (
+        "Without `Last-Modified` the moment of the answer counts (RFC 9111 section 4.3.2), and that is after the client's.",
+        &["conditional-lm-fresh-no-lm"],
+    ),
+    (
+        "The suite's origin knows its tag only without the quotes that it wants to see added.",
+        &["conditional-etag-strong-generate-unquoted"],
+    ),
+    ("A header that is not in UTF-8 is left out.", &["conditional-etag-strong-respond-obs-text"]),
     (
         "What is kept already may be served to a client that wants its own answer not to be kept (RFC 9111 section 5.2.1.5).",
         &["ccreq-no-store"],
@@ -164,9 +137,8 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
         &["stale-warning-stored", "stale-warning-become"],
     ),
     (
-        "Header values are compared as they stand, but for white space: what a provider makes of their order and case is its own.",
-        &["vary-normalise-lang-order", "vary-normalise-lang-case", "vary-normalise-lang-select"],
+        "What a provider makes of the order of languages, and which it would choose, is its own (RFC 9110 section 12.5.4): another might be served.",
+        &["vary-normalise-lang-order", "vary-normalise-lang-select"],
     ),
-    ("A POST goes out each time.", &["method-POST"]),
-    ("A HEAD is answered with what the provider says now.", &["head-200-retain"]),
+    ("The answer to a write is kept for no reading: what is read after it is asked for anew.", &["method-POST"]),
 ];

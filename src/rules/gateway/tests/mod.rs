@@ -19,6 +19,8 @@
 //! | RFC 9111 4.3.5        | a HEAD renews a GET, or makes it old                             | [`validating`]        |
 //! | RFC 9111 4.4          | writes make old                                                  | [`other`]             |
 //! | RFC 9111 5.2.1        | what clients ask for                                             | [`deciding`]          |
+//! | RFC 9111 5.2.2.4, .7  | `no-cache` and `private` of single fields keep those off         | [`keeping`]           |
+//! | RFC 9213 2            | headers that address this cache                                  | [`super::targeted`]   |
 //! | RFC 9111 5.2.2.3      | `must-understand` and `no-store`                                 | [`keeping`]           |
 //! | RFC 9110 13           | a client's own validators                                        | [`validating`]        |
 //! | RFC 9211 2            | `hit`, `fwd`, `fwd-status`, `ttl`, `stored`, `collapsed`, `detail` | [`told`]            |

@@ -1,5 +1,6 @@
 //! Writes that make old, what is not ready, lists out of wider ones, and what goes first.
 
+use super::super::ready::waits;
 use super::*;
 use crate::domain::event::EventKind;
 use proptest::collection::vec as many;
@@ -32,9 +33,7 @@ fn what_is_not_ready_waits_for_its_time_or_for_what_happens() {
     let spec = NotReadySpec { status: vec![409], lasts: Span::from_secs(600), until: vec![Until::Write, changed] };
     let answer = Head { kept: Kept::NotReady, as_of: at(100).stamp(), ..head(&[]) };
     let mut happened = Happened::default();
-    let left = |happened: &Happened, seconds| {
-        super::super::ready::waits(&answer, Some(&spec), happened, &at(seconds)).as_secs()
-    };
+    let left = |happened: &Happened, seconds| waits(&answer, Some(&spec), happened, &at(seconds)).as_secs();
     assert_eq!((left(&happened, 100), left(&happened, 400), left(&happened, 700)), (600, 300, 0));
     happened.note(Until::Write, at(99).stamp());
     happened.note(Until::Event(EventKind::HoldEnded), at(200).stamp());

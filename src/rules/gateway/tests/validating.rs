@@ -46,6 +46,30 @@ fn a_304_renews_headers_and_age_and_leaves_the_body() {
 }
 
 #[test]
+fn a_304_changes_no_type_nor_charset_of_the_body_that_is_kept() {
+    let kind = |kept: &str, told: &str| {
+        let old = head(&[("etag", "\"a\""), ("content-type", kept)]);
+        let new = confirmed(&old, &pairs(&[("etag", "\"a\""), ("content-type", told)]), later()).unwrap();
+        new.header("content-type").unwrap() == told
+    };
+    for (kept, told) in [
+        ("text/plain", "text/plain;charset=utf-8"),
+        ("text/plain; charset=UTF-8", "Text/Plain;charset=utf-8"),
+        ("text/plain", "text/plain; format=flowed"),
+    ] {
+        assert!(kind(kept, told), "{kept} {told}");
+    }
+    for (kept, told) in [
+        ("application/json", "text/html"),
+        ("text/plain", "text/plain; charset=iso-8859-1"),
+        ("text/plain; charset=iso-8859-1", "text/plain; charset=utf-8"),
+        ("text/plain; charset=iso-8859-1", "text/plain"),
+    ] {
+        assert!(!kind(kept, told), "{kept} {told}");
+    }
+}
+
+#[test]
 fn a_304_without_a_date_does_not_keep_the_old_one() {
     let old = head(&[("etag", "\"a\""), ("date", &http_date(0)), ("cache-control", "max-age=60")]);
     let new = confirmed(&old, &[], later()).unwrap();
@@ -96,6 +120,9 @@ fn a_client_is_shown_the_provider_s_validators_or_the_gateway_s() {
 fn what_a_client_has_is_told_by_tag_before_date() {
     let (tag, modified) = ("\"a,b\"", http_date(0));
     let has = |headers: &[(&str, &str)]| is_unmodified(&pairs(headers), tag, &modified);
+    let plain = |asked: &str, kept: &str| is_unmodified(&pairs(&[("if-none-match", asked)]), kept, &modified);
+    assert!(plain("v1", "\"v1\"") && plain("\"v1\"", "v1") && plain("W/\"v1\"", "v1"), "quotes tell no two apart");
+    assert!(!plain("\"v1", "\"v1\"") && !plain("v2", "\"v1\""));
     for field in ["\"a,b\"", "W/\"a,b\"", "\"x\", \"a,b\"", "*", " W/\"x\" ,W/\"a,b\""] {
         assert!(has(&[("if-none-match", field)]), "{field}");
     }

@@ -89,6 +89,16 @@ fn one_question_has_one_key() {
     assert_ne!(of("/tasks/a%2Fb"), of("/tasks/a/b"));
 }
 
+#[test]
+fn the_case_of_a_language_means_nothing_and_its_order_may() {
+    let of =
+        |asked: &str| variant(&pairs(&[("vary", "accept-language")]), &pairs(&[("accept-language", asked)])).unwrap();
+    assert_eq!(of("en, de"), of("eN ,De"));
+    assert_ne!(of("en, de"), of("de, en"));
+    let other = |asked: &str| variant(&pairs(&[("vary", "x-own")]), &pairs(&[("x-own", asked)])).unwrap();
+    assert_ne!(other("a"), other("A"));
+}
+
 proptest! {
     /// A request fits the answer to itself, and only that of its own named headers.
     #[test]
