@@ -225,3 +225,42 @@ async fn a_provider_may_address_this_cache_where_its_connection_listens() {
         assert_eq!(asked[before].header("surrogate-capability"), announced);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_is_served_at_once_while_a_newer_one_is_asked_for() {
+    let provider = Script::answering(|asked| {
+        let said = ("cache-control", "max-age=1, stale-while-revalidate=600");
+        json(200, &[said], &format!("{{\"number\":{}}}", asked.number))
+    })
+    .await;
+    let app = TestApp::start(config(&provider.base_url(), "http")).await;
+    app.get("/gateway/hub/thing").await.expect(200);
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let old = app.get("/gateway/hub/thing").await.expect(200);
+    assert_eq!(old.json()["number"], 0);
+    assert!(status(&old).starts_with("larder; hit; ttl=-") && status(&old).contains("detail=revalidating"));
+    assert!(old.header("larder-stale").is_some_and(|why| why.contains("stale-while-revalidate")), "{:?}", old.headers);
+    eventually("it is asked for", SOON, || async { (provider.asked().len() == 2).then_some(()) }).await;
+    eventually("the newer one is there", SOON, || async {
+        let reply = app.get("/gateway/hub/thing").await.expect(200);
+        (reply.json()["number"] != 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_provider_says_on_the_way_is_no_answer() {
+    let provider = Script::answering(|_| {
+        let early: &[u8] =
+            b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\
+                             cache-control: no-store\r\n\r\n";
+        [early, &json(200, &[("cache-control", "max-age=3600")], "{\"final\":1}")].concat()
+    })
+    .await;
+    let app = TestApp::start(config(&provider.base_url(), "http")).await;
+    for _ in 0..2 {
+        let reply = app.get("/gateway/hub/thing").await.expect(200);
+        assert_eq!((reply.json()["final"].as_u64(), reply.header("link")), (Some(1), None));
+    }
+    assert_eq!(provider.asked().len(), 1);
+}

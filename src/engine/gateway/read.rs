@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// So often somebody waits for another's request in vain (it varied, it was too long) before it asks by itself.
 const MOST_FLIGHTS: usize = 3;
 
+const REVALIDATING: &str = "a newer one is asked for meanwhile (stale-while-revalidate)";
+
 /// What a client reads.
 pub struct Wanted {
     pub address: Arc<Address>,
@@ -40,6 +42,7 @@ impl Entrance {
         let is_simple = !wanted.headers.contains_key(CACHE_CONTROL);
         let wishes = if is_simple { Wishes::default() } else { Wishes::of(&as_text(&wanted.headers)) };
         let look = self.look(wanted, &wishes, None, now);
+        self.renews(wanted, &wishes, &look);
         hit(&look, now)
     }
 
@@ -55,13 +58,14 @@ impl Entrance {
         for flown in 0.. {
             let now = self.core.clock.now();
             let look = self.look(&wanted, &wishes, Some(&sent), &now);
+            self.renews(&wanted, &wishes, &look);
             if let Some(given) = hit(&look, &now).or_else(|| self.narrowed(&wanted, &wishes, &sent, &look, &now)) {
                 return given;
             }
             let (why, fallback) = match look.decision {
                 Decision::Ask { why, fallback } if !alone => (why, fallback),
                 Decision::Ask { fallback, .. } => (Forward::Bypass, fallback),
-                Decision::Hit(_) | Decision::Unanswerable => {
+                Decision::Hit(_) | Decision::Meanwhile(_) | Decision::Unanswerable => {
                     return Given::Denied { halt: Arc::new(Halt::unanswerable()), how: CacheStatus::default() };
                 }
             };
@@ -138,6 +142,27 @@ impl Entrance {
         let life = life(entry.head(), &policy, now);
         let how = CacheStatus { detail: Some("narrowed"), ..CacheStatus::hit(&life) };
         Some(Given::Shelf { entry, life, how, stale: None })
+    }
+
+    /// Asks for what is served though it is over; nobody waits for it.
+    fn renews(&self, wanted: &Wanted, wishes: &Wishes, look: &Look) {
+        if !matches!(look.decision, Decision::Meanwhile(_)) {
+            return;
+        }
+        let question = Question {
+            address: wanted.address.clone(),
+            reading: wanted.reading,
+            headers: wanted.headers.clone(),
+            sent: as_text(&wanted.headers),
+            wishes: *wishes,
+            authorized: wanted.authorized,
+            alone: false,
+            known: look.entry.clone(),
+        };
+        let (passenger, leads) = self.boards(question, false);
+        if leads {
+            self.core.spawn(async move { _ = passenger.arrival().await });
+        }
     }
 
     /// A seat in the flight that asks this, or in a new one. True: it is the first, and asks as it does.
@@ -253,9 +278,13 @@ fn denied(halt: &Arc<Halt>, how: CacheStatus) -> Given {
 }
 
 fn hit(look: &Look, now: &Now) -> Option<Given> {
-    let (Decision::Hit(life), Some(entry)) = (look.decision, &look.entry) else { return None };
+    let entry = look.entry.as_ref()?;
+    let (life, detail, stale) = match look.decision {
+        Decision::Hit(life) => (life, (entry.head().kept == Kept::NotReady).then_some("not_ready"), None),
+        Decision::Meanwhile(life) => (life, Some("revalidating"), Some(REVALIDATING.to_owned())),
+        _ => return None,
+    };
     entry.is_used(now.steady);
-    let detail = (entry.head().kept == Kept::NotReady).then_some("not_ready");
     let how = CacheStatus { detail, ..CacheStatus::hit(&life) };
-    Some(Given::Shelf { entry: entry.clone(), life, how, stale: None })
+    Some(Given::Shelf { entry: entry.clone(), life, how, stale })
 }

@@ -49,6 +49,8 @@ pub enum Fallback {
 pub enum Decision {
     /// From the shelf, and nobody is asked; `life` says whether it is over.
     Hit(Life),
+    /// The same of one that is over, and is asked for behind it (RFC 5861 section 3).
+    Meanwhile(Life),
     Ask {
         why: Forward,
         fallback: Fallback,
@@ -97,8 +99,15 @@ pub fn decide(
         let accepted = wishes.max_stale.is_some_and(|most| life.over() <= most);
         // "Do not spend" takes what is there, where the connection decides how long that is good for.
         let spared = wishes.only_if_cached && policy.freshness == Freshness::Memo;
-        let served = fallback == Fallback::Stale && (accepted || spared) && !asks_anew(wishes, &life);
-        return if served { Decision::Hit(life) } else { ask(wishes, Forward::Stale, fallback) };
+        let may_be = fallback == Fallback::Stale && !asks_anew(wishes, &life);
+        let meanwhile = said.stale_while_revalidate.is_some_and(|most| life.over() < most)
+            && wishes.min_fresh.is_none()
+            && !wishes.no_store;
+        return match may_be {
+            true if accepted || spared || meanwhile && wishes.only_if_cached => Decision::Hit(life),
+            true if meanwhile => Decision::Meanwhile(life),
+            _ => ask(wishes, Forward::Stale, fallback),
+        };
     }
     if asks_anew(wishes, &life) || wishes.min_fresh.is_some_and(|least| life.left() < least) {
         return ask(wishes, Forward::Request, fallback);

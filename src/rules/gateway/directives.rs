@@ -60,6 +60,8 @@ pub struct Directives {
     pub must_revalidate: bool,
     pub proxy_revalidate: bool,
     pub must_understand: bool,
+    /// How long after its end it may be served while it is asked for anew (RFC 5861).
+    pub stale_while_revalidate: Option<Span>,
     /// It was said to this cache alone: what is said to all, also by `Expires`, does not count.
     pub addressed: bool,
 }
@@ -97,6 +99,7 @@ impl Directives {
                 "must-revalidate" => said.must_revalidate = true,
                 "proxy-revalidate" => said.proxy_revalidate = true,
                 "must-understand" => said.must_understand = true,
+                "stale-while-revalidate" => said.stale_while_revalidate = first(said.stale_while_revalidate),
                 _ => {}
             }
         }

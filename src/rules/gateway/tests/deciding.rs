@@ -74,6 +74,24 @@ fn a_provider_can_forbid_that_its_answer_is_served_stale() {
 }
 
 #[test]
+fn what_is_over_is_served_while_it_is_asked_for_as_long_as_the_provider_says() {
+    let said = "max-age=60, stale-while-revalidate=30";
+    let is_meanwhile = |asked, seconds| matches!(http(asked, said, seconds), Decision::Meanwhile(_));
+    assert!(is_hit(http("", said, 59)) && is_meanwhile("", 60) && is_meanwhile("", 89));
+    assert_eq!(http("", said, 90), ask(Forward::Stale, Fallback::Stale));
+    for other in ["no-cache", "max-age=10", "min-fresh=1", "no-store"] {
+        assert_eq!(http(other, said, 70), ask(Forward::Stale, Fallback::Stale), "{other}");
+    }
+    assert!(is_hit(http("only-if-cached", said, 70)), "nobody is asked");
+    assert!(is_hit(http("max-stale", said, 70)), "nor for who takes it as it is");
+    for stricter in ["must-revalidate", "proxy-revalidate", "s-maxage=60"] {
+        let said = format!("{said}, {stricter}");
+        assert_eq!(http("", &said, 70), ask(Forward::Stale, Fallback::Nothing), "{stricter}");
+    }
+    assert_eq!(memo("", 5), ask(Forward::Stale, Fallback::Stale), "the connection's word is the memo");
+}
+
+#[test]
 fn a_client_s_max_age_bounds_the_age_and_no_cache_asks_anew() {
     assert!(is_hit(http("max-age=10", "max-age=60", 10)));
     assert_eq!(http("max-age=10", "max-age=60", 11), ask(Forward::Request, Fallback::Stale));

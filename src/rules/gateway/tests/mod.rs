@@ -15,6 +15,7 @@
 //! | RFC 9111 4.2.2        | heuristics are off                                               | [`ages`]              |
 //! | RFC 9111 4.2.3        | age: `Age`, `Date`, the delay of the answer, resident time       | [`ages`]              |
 //! | RFC 9111 4.2.4        | stale answers, and who forbids them                              | [`deciding`]          |
+//! | RFC 5861 3            | served while it is asked for anew                                | [`deciding`]          |
 //! | RFC 9111 4.3.1        | validators                                                       | [`validating`]        |
 //! | RFC 9111 4.3.5        | a HEAD renews a GET, or makes it old                             | [`validating`]        |
 //! | RFC 9111 4.4          | writes make old                                                  | [`other`]             |
