@@ -15,8 +15,10 @@ use crate::cli::text::{count, talk};
 use crate::cli::{self, Cli, Command, Credentials, Ending, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{ServerSpec, Settings};
+use crate::domain::ids::{ConnectionKey, TargetName};
 use crate::domain::spec::ConnectionSpec;
 use crate::engine::appliance::Appliance;
+use crate::engine::put::Putting;
 use crate::engine::{self, Parts, Running};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
 use crate::upstream::boundary::{Secrets, credentials, read_secrets};
@@ -31,7 +33,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Mutex;
 
 /// redb's cache: the shelf of a small site fits, and a small board has it to spare.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
@@ -90,7 +91,8 @@ struct Live {
     running: Running,
     serving: Serving,
     server: ServerSpec,
-    configured: Mutex<Configured>,
+    /// What runs. Only credentials become others while it does.
+    configured: Configured,
     door: Arc<HttpDoor>,
 }
 
@@ -121,20 +123,23 @@ impl Live {
         opened: (Store, Opening, Verdict),
     ) -> Result<Live, Failure> {
         let (store, opening, verdict) = opened;
-        let Settings { server, polling, connections, puttable } = settings;
-        let putting = reload::putting(&puttable);
+        let Settings { server, polling, connections, puttable, shown } = settings;
+        let patterns = puttable.patterns();
+        let read = move |key: &ConnectionKey, name: &TargetName, body: &str| puttable.read(key, name, body);
+        let putting = Putting { read: Arc::new(read), patterns };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let mut notes = Vec::new();
         let keyring = keys::open(&server.data, &opening, &connections, &secrets, &store, redactor.clone(), &mut notes)?;
         let credentials = keys::credentials(&opening.installation, &connections, &keyring);
         let vault =
             vault::open(&server.data, &connections, &keyring, &credentials, &store, redactor.clone(), &mut notes)?;
-        let messenger = Messenger::new(&connections, &secrets, redactor.clone(), clock.clone());
-        let messenger = messenger.map_err(Failure::usage)?;
+        let told = connections.iter().any(|spec| !spec.webhooks.is_empty());
+        let messenger = told.then(|| Messenger::new(&connections, &secrets, redactor.clone(), clock.clone()));
+        let messenger = messenger.transpose().map_err(Failure::usage)?;
         let door = HttpDoor::new(&connections, keyring, clock.clone(), redactor, vault);
-        let door = door.map_err(Failure::usage)?.telling(Some(messenger));
+        let door = door.map_err(Failure::usage)?.telling(messenger);
         let sockets = Sockets::bind(&server)?;
-        let configured = Mutex::new(Configured { server: server.clone(), puttable });
+        let configured = Configured { server: server.clone(), polling, connections: connections.clone() };
         let (door, shelf) = (Arc::new(door), server.shelf);
         let parts = Parts {
             store,
@@ -156,13 +161,13 @@ impl Live {
                 return Err(Failure::failed(why));
             }
         };
-        let serving = sockets.serve(&appliance, &server);
+        let serving = sockets.serve(&appliance, &server, shown);
         if let Err(failure) = begin(verdict, &mut running).await {
             serving.stop().await;
             return Err(failure);
         }
         let health = appliance.clone();
-        systemd::ready(&format!("polling {}", count(appliance.specs().len() as u64, "connection")), move || {
+        systemd::ready(&format!("polling {}", count(configured.connections.len() as u64, "connection")), move || {
             health.health().poller_alive
         });
         Ok(Live { appliance, running, serving, server, configured, door })
@@ -176,7 +181,7 @@ impl Live {
         talk(&format!(
             "  configuration  {}, {}",
             shown(config),
-            count(self.appliance.specs().len() as u64, "connection")
+            count(self.configured.connections.len() as u64, "connection")
         ));
         talk(&format!("  command line   {}", shown(&self.server.socket)));
         // A file that was repaired, a clock that cannot be believed.

@@ -146,6 +146,24 @@
     timer = setTimeout(() => { timer = 0; renew(); }, Math.max(0, GAP - (performance.now() - last)));
   }
 
+  // --- What a form would do, shown while it is filled in. Without script its own button shows it.
+  let wish = 0;
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form[data-effect]");
+    if (!form || over) return;
+    clearTimeout(wish);
+    wish = setTimeout(async () => {
+      const there = new URL(location.pathname, location);
+      there.search = new URLSearchParams(new FormData(form));
+      try {
+        const answer = await fetch(there, { headers: { accept: "text/html", "larder-build": body.dataset.build }, cache: "no-store" });
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = page.getElementById(form.dataset.effect);
+        if (answer.ok && fresh) byId(form.dataset.effect).replaceChildren(...document.importNode(fresh, true).childNodes);
+      } catch { }
+    }, 400);
+  });
+
   // --- The link.
   function suspect() {
     if (!doubt) doubt = setTimeout(() => {

@@ -3,6 +3,7 @@
 
 use crate::cli::Failure;
 use crate::config::ServerSpec;
+use crate::domain::setting::Setting;
 use crate::engine::appliance::Appliance;
 use crate::web::{Access, Bounds, WebState, serve_tcp, serve_unix};
 use std::fs::{DirBuilder, Permissions};
@@ -38,10 +39,11 @@ impl Sockets {
         Ok(Sockets { tcp, address, unix, path: server.socket.clone() })
     }
 
-    pub fn serve(self, appliance: &Appliance, server: &ServerSpec) -> Serving {
+    pub fn serve(self, appliance: &Appliance, server: &ServerSpec, settings: Vec<Setting>) -> Serving {
         let stop = CancellationToken::new();
         let access = Access::tcp(self.address, server.hosts.clone());
-        let network = WebState::stopping_with(appliance.clone(), access, stop.clone()).below(server.base_path.clone());
+        let network = WebState::stopping_with(appliance.clone(), access, stop.clone()).telling(settings);
+        let network = network.below(server.base_path.clone());
         let local = network.behind(Access::local());
         let bounds = Bounds::of_machine();
         let tcp = guarded("TCP", serve_tcp(self.tcp, network, bounds));

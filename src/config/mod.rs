@@ -36,6 +36,7 @@ use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::polling::PollingSpec;
+use crate::domain::setting::Setting;
 use crate::domain::spec::{ConnectionSpec, SecretSource, TargetSpec};
 use crate::rules::classify::Classifier;
 use crate::rules::extract::Extractor;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub connections: Vec<ConnectionSpec>,
     /// For targets that are put while the appliance runs.
     pub puttable: Puttable,
+    /// The keys of `[server]` and `[polling]`, as they are shown.
+    pub shown: Vec<Setting>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -186,10 +189,15 @@ fn read(
     root.only(&["server", "polling", "connection"], &[], &mut problems);
     let folder = file.parent().unwrap_or(Path::new(""));
     let server = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
-    let server = server::read(server.as_ref(), folder, &mut problems);
+    let mut shown = Vec::new();
+    let server_section = server;
+    let server = server::read(server_section.as_ref(), folder, &mut problems);
+    shown.extend(server::shown(server_section.as_ref(), &server));
     let polling =
         root.clone().with_variables(environment.of_polling().under("polling")).table("polling", &mut problems);
-    let polling = server::read_polling(polling.as_ref(), &mut problems);
+    let polling_section = polling;
+    let polling = server::read_polling(polling_section.as_ref(), &mut problems);
+    shown.extend(server::shown_polling(polling_section.as_ref(), &polling));
     let mut reader = Reader::new(folder, environment, recipes, expressions);
     let sections = root.tables("connection", &mut problems);
     let mut connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
@@ -199,7 +207,7 @@ fn read(
         server::list_variables(file, &mut connections);
     }
     if problems.is_empty() {
-        Ok(Settings { server, polling, connections, puttable })
+        Ok(Settings { server, polling, connections, puttable, shown })
     } else {
         Err(problems.into_errors())
     }

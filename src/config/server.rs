@@ -8,6 +8,7 @@ use super::{gateway, words};
 use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::polling::{MOST_WORKERS, PollingSpec};
+use crate::domain::setting::{Setting, Source};
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::webhook::WebhookUrl;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -56,6 +57,41 @@ pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problem
         }
     }
     spec
+}
+
+/// Each key with what is in force and who said it.
+pub(super) fn shown(section: Option<&Section<'_>>, spec: &ServerSpec) -> Vec<Setting> {
+    let bytes = |n: u64| match n {
+        n if n > 0 && n.is_multiple_of(1 << 20) => format!("{} MiB", n >> 20),
+        n => format!("{n} bytes"),
+    };
+    let file = |path: &Option<PathBuf>| path.as_ref().map_or_else(|| "none".to_owned(), |p| p.display().to_string());
+    let hosts = if spec.hosts.is_empty() { "none beside the usual".to_owned() } else { spec.hosts.join(", ") };
+    let values = [
+        ("listen", spec.listen.to_string()),
+        ("data", spec.data.display().to_string()),
+        ("hosts", hosts),
+        ("base_path", format!("{}/", spec.base_path.as_str())),
+        ("shelf_memory", bytes(spec.shelf.memory)),
+        ("shelf_disk", bytes(spec.shelf.disk)),
+        ("environment_file", file(&spec.environment_file)),
+    ];
+    values.into_iter().map(|(key, value)| setting("server", section, key, value)).collect()
+}
+
+pub(super) fn shown_polling(section: Option<&Section<'_>>, spec: &PollingSpec) -> Vec<Setting> {
+    let values = [("enabled", spec.enabled.to_string()), ("workers", spec.workers.to_string())];
+    values.into_iter().map(|(key, value)| setting("polling", section, key, value)).collect()
+}
+
+fn setting(table: &str, section: Option<&Section<'_>>, key: &str, value: String) -> Setting {
+    let place = section.filter(|section| section.has(key)).map(|section| section.place_of(key));
+    let source = match place {
+        None => Source::Usual,
+        Some(place) if place.is_variable() => Source::Variable(place.key),
+        Some(place) => Source::File { name: place.file.to_string(), line: place.line },
+    };
+    Setting { key: format!("{table}.{key}"), value, source }
 }
 
 /// `[polling]`: of the whole process.

@@ -22,6 +22,7 @@ pub mod reading;
 pub mod reply;
 pub mod scan;
 pub mod send;
+pub mod setting;
 pub mod spec;
 pub mod spend;
 pub mod state;

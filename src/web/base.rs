@@ -5,12 +5,20 @@
 use crate::domain::base_path::BasePath;
 use axum::body::Body;
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderName, HeaderValue, Request, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 
 /// What proxies say that they took away: Home Assistant's ingress, and others by the usual name.
 pub static TOLD: [HeaderName; 2] =
     [HeaderName::from_static("x-ingress-path"), HeaderName::from_static("x-forwarded-prefix")];
+
+/// Where the one who sent this has the site: as the proxy says, else as configured. A hint: nothing is let in by it.
+pub fn of(configured: &BasePath, headers: &HeaderMap) -> BasePath {
+    let told = TOLD.iter().find_map(|name| headers.get(name)?.to_str().ok());
+    // Each proxy of a chain adds its own behind a comma; the first is the browser's.
+    let outermost = told.and_then(|text| BasePath::read(text.split(',').next().unwrap_or_default().trim()));
+    outermost.unwrap_or_else(|| configured.clone())
+}
 
 /// Takes `base` away where the proxy left it. Where nothing is behind it, not even a slash, the answer leads to the slash: the page's own links
 /// begin there.
@@ -69,5 +77,18 @@ mod tests {
         let mut bare = Request::get("/larder?a=b").body(Body::empty()).unwrap();
         let led = strip(&base, &mut bare).unwrap_err();
         assert_eq!((led.status().as_u16(), &led.headers()["location"]), (308, &"larder/?a=b".parse().unwrap()));
+    }
+
+    #[test]
+    fn the_first_proxy_of_a_chain_is_the_browsers() {
+        let own = BasePath::read("/own").unwrap();
+        let told = |name: &'static str, value: &'static str| {
+            let header = (HeaderName::from_static(name), HeaderValue::from_static(value));
+            of(&own, &HeaderMap::from_iter([header])).as_str().to_owned()
+        };
+        assert_eq!(told("x-forwarded-prefix", "/a, /b"), "/a");
+        assert_eq!(told("x-ingress-path", "/api/hassio_ingress/x"), "/api/hassio_ingress/x");
+        assert_eq!(told("x-forwarded-prefix", "javascript:alert(1)"), "/own");
+        assert_eq!(told("accept", "text/html"), "/own");
     }
 }

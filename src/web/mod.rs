@@ -28,6 +28,7 @@ pub use access::{Access, Listener};
 pub use serving::{Bounds, serve_tcp, serve_unix};
 
 use crate::domain::base_path::BasePath;
+use crate::domain::setting::Setting;
 use crate::engine::appliance::Appliance;
 use access::forms::FormKey;
 use access::limits::Limits;
@@ -59,6 +60,7 @@ pub struct WebState {
     shared: Arc<Shared>,
     access: Arc<Access>,
     base: Arc<BasePath>,
+    settings: Arc<[Setting]>,
 }
 
 struct Shared {
@@ -99,7 +101,11 @@ impl WebState {
             boot: u32::from_le_bytes(boot),
             requests: AtomicU64::new(0),
         };
-        WebState { shared: Arc::new(shared), access: Arc::new(access), base: Arc::default() }
+        WebState { shared: Arc::new(shared), access: Arc::new(access), base: Arc::default(), settings: Arc::default() }
+    }
+    /// The same, telling what is configured.
+    pub fn telling(self, settings: Vec<Setting>) -> WebState {
+        WebState { settings: settings.into(), ..self }
     }
     /// The same below a path that its proxy leaves in place.
     pub fn below(self, base: BasePath) -> WebState {
@@ -107,7 +113,7 @@ impl WebState {
     }
     /// The same appliance, counters and rates behind another listener.
     pub fn behind(&self, access: Access) -> WebState {
-        WebState { shared: Arc::clone(&self.shared), access: Arc::new(access), base: Arc::default() }
+        WebState { access: Arc::new(access), base: Arc::default(), ..self.clone() }
     }
 
     fn shelf(&self) -> &dyn Shelf {
@@ -115,6 +121,9 @@ impl WebState {
     }
     fn access(&self) -> &Access {
         &self.access
+    }
+    fn settings(&self) -> &[Setting] {
+        &self.settings
     }
     fn base(&self) -> &BasePath {
         &self.base
@@ -180,6 +189,8 @@ pub fn router(state: WebState) -> Router {
         .route("/spend", get(pages::spend::page))
         .route("/activity", get(pages::activity::page))
         .route("/reader", get(pages::reader::keep))
+        .route("/settings", get(pages::settings::page))
+        .route("/o/{organization}/usage", get(pages::usage::page))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::page))

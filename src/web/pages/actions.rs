@@ -80,10 +80,9 @@ pub async fn controls(
     sent: Sent,
 ) -> Result<Response, Problem> {
     let key = sent.connection(connection)?;
-    let fields = ["interval", "interval_for", "inactivity_ttl", "completion_grace"];
     let wanted = match sent.form.get("clear") {
         Some(cleared) => Map::from_iter([(cleared.to_owned(), Value::Null)]),
-        None => fields.iter().filter_map(|f| Some(((*f).to_owned(), Value::from(sent.form.get(f)?.trim())))).collect(),
+        None => super::controls::wanted(|name| sent.form.get(name)),
     };
     let wanted = Controls::read(&wanted).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
     web.shelf().change(&key, wanted, sent.by()).await?;

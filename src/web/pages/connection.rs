@@ -1,6 +1,5 @@
 //! `/c/{connection}`: how one connection stands, what its budget is spent on, and what can be done.
 
-use super::banner::{Banner, banner};
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::plan::cost_of;
 use super::scans::{self, Scan};
@@ -37,7 +36,7 @@ struct Page {
     name: String,
     provider: String,
     chip: Chip,
-    banner: Banner,
+    sentence: String,
     is_calm: bool,
     /// The credential's, and those of single endpoints.
     holds: Vec<Hold>,
@@ -170,7 +169,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         name: view.name.clone(),
         provider: view.provider.clone(),
         chip: Chip::of(view.state),
-        banner: banner(&face, &visit, &frame.root, &name, &view.banner),
+        sentence: view.sentence.clone(),
         is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
         holds: view.hold.iter().chain(&view.endpoint_holds).map(|h| hold(&face, h)).collect(),
         passing: view.passing_holds.iter().map(|h| hold(&face, h)).collect(),

@@ -3,14 +3,19 @@
 
 use super::plan::cost_of;
 use super::show::{self, Face, Moment};
-use super::{Action, Frame, Visit, html, segment};
-use crate::engine::view::{ConnectionView, ControlView, IntervalView, ProbeView, Seconds, SetView};
+use super::{Action, Asked, Frame, Visit, html, segment};
+use crate::domain::ids::ConnectionKey;
+use crate::domain::time::Span;
+use crate::engine::controls::Controls;
+use crate::engine::view::{ConnectionView, ControlView, IntervalView, ProbeView, Seconds, SetView, WhatIfView};
 use crate::web::WebState;
+use crate::web::api::{plan, sentence};
 use crate::web::errors::Problem;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde_json::{Map, Value};
 
 #[derive(Template)]
 #[template(path = "controls.html")]
@@ -20,9 +25,47 @@ struct Page {
     /// Of the connection's page, beside this one.
     href: String,
     controls: Vec<Control>,
+    asked: Asks,
+    /// What it would do, where something was asked.
+    effect: Option<Effect>,
     change: Action,
     /// `None`: no target can be asked by itself.
     probe: Option<Probe>,
+}
+
+/// What shall be otherwise, as the form sends it: the keys of a `PATCH`.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+pub struct Asks {
+    interval: Option<String>,
+    interval_for: Option<String>,
+    inactivity_ttl: Option<String>,
+    completion_grace: Option<String>,
+}
+
+impl Asks {
+    const NAMES: [&'static str; 4] = ["interval", "interval_for", "inactivity_ttl", "completion_grace"];
+
+    /// Those that are not blank.
+    fn said(&self) -> Vec<(&'static str, &str)> {
+        let values = [&self.interval, &self.interval_for, &self.inactivity_ttl, &self.completion_grace];
+        let said =
+            Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value.as_deref()?.trim())));
+        said.filter(|(_, value)| !value.is_empty()).collect()
+    }
+}
+
+/// The body of a `PATCH`, of what `get` finds of its keys.
+pub fn wanted<'v>(get: impl Fn(&str) -> Option<&'v str>) -> Map<String, Value> {
+    let named = |name: &str| Some((name.to_owned(), Value::from(get(name)?.trim())));
+    Asks::NAMES.iter().filter_map(|name| named(name)).collect()
+}
+
+/// What a change would do, told before it is made.
+struct Effect {
+    sentences: Vec<String>,
+    kept: bool,
+    /// Sent on as it was asked; empty where it cannot be.
+    fields: Vec<(&'static str, String)>,
 }
 
 /// One question to the provider, to see what it says now.
@@ -43,6 +86,12 @@ pub struct Control {
     pub set: Option<Set>,
 }
 
+impl Control {
+    fn is_set(&self) -> bool {
+        self.set.is_some()
+    }
+}
+
 pub struct Set {
     pub by: String,
     pub at: Moment,
@@ -55,7 +104,12 @@ impl Set {
     }
 }
 
-pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
+pub async fn page(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    visit: Visit,
+    Asked(asked): Asked<Asks>,
+) -> Result<Response, Problem> {
     let face = visit.face(&web);
     let key = visit.connection(&name);
     let view = web.shelf().connection(&key)?;
@@ -63,6 +117,8 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     let page = Page {
         href: format!("{}{}", segment(&name), visit.suffix()),
         controls: controls(&face, &view),
+        effect: effect(&web, &key, &asked, &view),
+        asked,
         probe: web.shelf().probe_cost(&key, None).await.ok().map(|p| probe(&web, &visit, p, &frame.root)),
         change: visit.action(&web, &frame.root, &format!("c/{}/controls", segment(&name))),
         name,
@@ -79,6 +135,65 @@ fn probe(web: &WebState, visit: &Visit, probe: ProbeView, root: &str) -> Probe {
         endpoint: probe.endpoint,
         refused: probe.refused,
     }
+}
+
+/// Nothing is saved, and nobody is asked.
+fn effect(web: &WebState, key: &ConnectionKey, asked: &Asks, now: &ConnectionView) -> Option<Effect> {
+    let said = asked.said();
+    if said.is_empty() {
+        return None;
+    }
+    let get = |name: &str| said.iter().find(|(said, _)| *said == name).map(|(_, value)| *value);
+    let wrong = |why: String| Some(Effect { sentences: vec![why], kept: false, fields: Vec::new() });
+    if let Err(why) = Controls::read(&wanted(get)) {
+        return wrong(sentence(&why));
+    }
+    let mut sentences = Vec::new();
+    let mut kept = true;
+    if let Some(interval) = get("interval") {
+        let query = plan::Query {
+            connection: Some(now.name.clone()),
+            interval: Some(interval.to_owned()),
+            ..plan::Query::default()
+        };
+        let planned = match query.read(&key.organization) {
+            Ok(Some((key, what_if))) => web.shelf().what_if(&key, &what_if).map_err(Problem::from),
+            Ok(None) => return None,
+            Err(problem) => Err(problem),
+        };
+        match planned {
+            Err(problem) => return wrong(problem.detail),
+            Ok(planned) => {
+                kept = planned.figures.stretched.is_none() && planned.figures.shortest_interval_seconds.is_some();
+                sentences.extend(of_interval(&planned, now, get("interval_for")));
+            }
+        }
+    }
+    sentences.extend(get("inactivity_ttl").map(|length| match length {
+        "never" => "Targets are asked however long their content stays as it is.".to_owned(),
+        _ => format!("A target whose content does not change for {length} is not asked any more."),
+    }));
+    sentences.extend(get("completion_grace").map(|length| match length {
+        "never" => "Completed targets are asked for ever.".to_owned(),
+        _ => format!("A completed target is asked for {length} more, and then not any more."),
+    }));
+    let fields = said.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    Some(Effect { sentences, kept, fields })
+}
+
+fn of_interval(planned: &WhatIfView, now: &ConnectionView, lasts: Option<&str>) -> Vec<String> {
+    let figures = &planned.figures;
+    let every = show::exact(figures.effective_interval_seconds);
+    let per_day = show::count(figures.requests_per_day);
+    let before = show::count(now.forecast.requests_per_day);
+    let mut told = vec![format!("A round every {every} makes {per_day} requests a day; now it is {before}.")];
+    if let Some(span) = lasts.and_then(|text| Span::parse(text).ok()) {
+        let meanwhile = u128::from(figures.requests_per_day) * u128::from(span.as_secs()) / 86_400;
+        let meanwhile = show::count(u64::try_from(meanwhile).unwrap_or(u64::MAX));
+        told.push(format!("In {} that is {meanwhile}; then the interval of before is back by itself.", span.exact()));
+    }
+    told.push(figures.sentence.clone());
+    told
 }
 
 /// What is set, for the connection's own page.

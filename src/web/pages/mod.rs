@@ -3,7 +3,6 @@
 
 pub mod actions;
 pub mod activity;
-mod banner;
 pub mod connection;
 pub mod controls;
 pub mod credential;
@@ -14,11 +13,13 @@ pub mod plan;
 pub mod polling;
 pub mod reader;
 mod scans;
+pub mod settings;
 pub mod show;
 pub mod spend;
 mod stood;
 pub mod target;
 pub mod targets;
+pub mod usage;
 pub mod webhooks;
 
 use super::WebState;
@@ -122,6 +123,14 @@ impl Visit {
     pub fn suffix(&self) -> String {
         suffix(&self.organization)
     }
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+    /// The same visitor, looking at an organization that the path names.
+    pub fn of(self, organization: &str) -> Result<Visit, Problem> {
+        let organization = scope(&self.viewer, Some(organization))?;
+        Ok(Visit { organization, ..self })
+    }
     /// This moment, as the visitor reads times.
     pub fn face(&self, web: &WebState) -> Face {
         Face::of(web, &self.reader)
@@ -164,13 +173,14 @@ pub struct Action {
 
 impl Frame {
     /// The pages of the whole site: address below the root, name, and whether this is it.
-    fn site(&self) -> [(&'static str, &'static str, bool); 4] {
+    fn site(&self) -> [(&'static str, &'static str, bool); 5] {
         let page = |address, name, first: &str| (address, name, self.here == first);
         [
             page("./", "Overview", ""),
             page("plan", "Plan", "plan"),
             page("spend", "Spending", "spend"),
             page("activity", "Activity", "activity"),
+            page("settings", "Settings", "settings"),
         ]
     }
     /// A frame without an organization and without events.

@@ -5,7 +5,7 @@ use super::stood::{self, Stood};
 use super::{Frame, Visit, html, segment, suffix};
 use crate::domain::ids::Organization;
 use crate::domain::state::State as Word;
-use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView};
+use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, When};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
 use askama::Template;
@@ -16,8 +16,10 @@ use std::collections::BTreeSet;
 
 /// Lines of the activity list.
 const ACTIVITY: usize = 20;
-/// Gauges on a card; the connection's own page has all.
-const GAUGES: usize = 3;
+/// Limits on a card beside the tightest; the connection's own page has all.
+const OTHERS: usize = 2;
+/// Polls that are told of before they come.
+const UPCOMING: usize = 5;
 /// Items on a card.
 const READINGS: usize = 3;
 /// Longer targets are not read for that.
@@ -29,7 +31,12 @@ struct Overview {
     frame: Frame,
     headline: Headline,
     notes: Vec<String>,
+    /// What needs a look beside what the headline says.
+    troubles: Vec<Trouble>,
     cards: Vec<Card>,
+    /// The polls that come next, where several connections are polled.
+    upcoming: Vec<Upcoming>,
+    usage: String,
     activity: Vec<Activity>,
     organizations: Vec<Link>,
 }
@@ -37,6 +44,19 @@ struct Overview {
 struct Link {
     name: String,
     href: String,
+}
+
+struct Trouble {
+    name: String,
+    href: String,
+    chip: Chip,
+    sentence: String,
+}
+
+struct Upcoming {
+    name: String,
+    href: String,
+    at: Moment,
 }
 
 /// The worst state as one sentence.
@@ -59,7 +79,9 @@ struct Card {
     said: Option<String>,
     findings: Vec<Finding>,
     readings: Vec<Reading>,
-    gauges: Vec<Gauge>,
+    /// The limit of which least is left, and the others.
+    tightest: Option<Gauge>,
+    others: Vec<Gauge>,
     more_gauges: usize,
     next_poll: Option<Moment>,
     oldest: Option<Age>,
@@ -93,12 +115,12 @@ pub struct Gauge {
     pub rule: String,
     pub svg: String,
     pub used: String,
+    pub left: String,
     pub requests: String,
     /// Where the provider keeps to a lower amount.
     pub declared: Option<String>,
     /// What others have taken.
     pub foreign: Option<String>,
-    pub free: String,
     pub kept: Option<String>,
     /// What single callers may have in flight.
     pub caps: Option<String>,
@@ -133,6 +155,9 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let page = Overview {
         notes: web.shelf().health().notes,
         cards: own.iter().map(one).collect::<Result<_, Problem>>()?,
+        troubles: troubles(&visit, &own, &headline),
+        upcoming: upcoming(&face, &visit, &own),
+        usage: format!("o/{}/usage", segment(visit.organization.as_str())),
         headline,
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
         organizations,
@@ -173,6 +198,45 @@ pub fn headline(connections: &[ConnectionView]) -> Headline {
     Headline { chip: Chip::of(chip), text, more, says }
 }
 
+/// Those that need a look and are not told of above, worst first.
+fn troubles(visit: &Visit, own: &[ConnectionView], headline: &Headline) -> Vec<Trouble> {
+    let mut troubled: Vec<&ConnectionView> =
+        own.iter().filter(|c| show::is_trouble(c.state) && headline.says.as_deref() != Some(c.name.as_str())).collect();
+    troubled.sort_by_key(|c| show::severity(c.state));
+    let trouble = |c: &ConnectionView| Trouble {
+        href: format!("c/{}{}", segment(&c.name), visit.suffix()),
+        name: c.name.clone(),
+        chip: Chip::of(c.state),
+        sentence: c.sentence.clone(),
+    };
+    troubled.into_iter().map(trouble).collect()
+}
+
+fn upcoming(face: &Face, visit: &Visit, own: &[ConnectionView]) -> Vec<Upcoming> {
+    let planned = |c: &'_ ConnectionView| c.poll.next_poll_at.filter(|_| c.enabled);
+    let mut next: Vec<(When, &ConnectionView)> = own.iter().filter_map(|c| Some((planned(c)?, c))).collect();
+    if next.len() < 2 {
+        return Vec::new();
+    }
+    next.sort_by_key(|(at, _)| *at);
+    let shown = |(at, c): (When, &ConnectionView)| Upcoming {
+        href: format!("c/{}{}", segment(&c.name), visit.suffix()),
+        name: c.name.clone(),
+        at: face.moment(at),
+    };
+    next.into_iter().take(UPCOMING).map(shown).collect()
+}
+
+/// The limit of which the smallest share is left for everybody.
+pub fn tightest(budget: &[BudgetView]) -> Option<&BudgetView> {
+    let share = |b: &&BudgetView| {
+        let free = b.remaining.saturating_sub(b.kept);
+        // In millionths: compared, never shown.
+        u128::from(free) * 1_000_000 / u128::from(b.requests.max(1))
+    };
+    budget.iter().min_by_key(share)
+}
+
 /// `told` is the connection whose sentence stands above already.
 fn card(
     face: &Face,
@@ -181,6 +245,9 @@ fn card(
     (items, stood): (&[ItemView], Stood),
     told: Option<&str>,
 ) -> Card {
+    let tightest = tightest(&connection.budget);
+    let is_other = |b: &&BudgetView| tightest.is_none_or(|t| !std::ptr::eq(t, *b));
+    let others: Vec<&BudgetView> = connection.budget.iter().filter(is_other).collect();
     Card {
         href: format!("c/{}{}", segment(&connection.name), visit.suffix()),
         name: connection.name.clone(),
@@ -191,8 +258,9 @@ fn card(
         said: connection.hold.as_ref().and_then(|h| h.said.clone()),
         findings: findings(face, connection),
         readings: readings(face, items),
-        gauges: connection.budget.iter().take(GAUGES).map(|b| gauge(face, b)).collect(),
-        more_gauges: connection.budget.len().saturating_sub(GAUGES),
+        tightest: tightest.map(|b| gauge(face, b)),
+        others: others.iter().take(OTHERS).map(|b| gauge(face, b)).collect(),
+        more_gauges: others.len().saturating_sub(OTHERS),
         next_poll: face.maybe(connection.poll.next_poll_at),
         oldest: connection.oldest_age_seconds.map(Age::of),
         paused: !connection.enabled,
@@ -240,10 +308,10 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
         rule: rule(budget),
         svg: svg::gauge(budget),
         used: show::count(budget.used),
+        left: show::count(budget.remaining),
         requests: show::count(budget.requests),
         declared: (budget.declared != budget.requests).then(|| show::count(budget.declared)),
         foreign: (budget.foreign > 0).then(|| show::count(budget.foreign)),
-        free: show::count(budget.remaining - kept),
         kept: (kept > 0).then(|| show::count(kept)),
         caps: caps(budget),
         next_free: face.maybe(budget.next_free_at.filter(|_| budget.resets_at.is_none())),

@@ -3,14 +3,14 @@
 
 use super::actions::{Sent, back};
 use super::controls::Set;
-use super::show::Face;
+use super::show::{self, Face};
 use super::{Action, Frame, Visit, html};
 use crate::domain::polling::MOST_WORKERS;
 use crate::engine::polling::PollingControls;
 use crate::engine::view::{PollingView, SetView};
 use crate::web::WebState;
 use crate::web::access::forms::Form;
-use crate::web::api::sentence;
+use crate::web::api::{plan, sentence};
 use crate::web::errors::{Kind, Problem};
 use askama::Template;
 use axum::extract::State;
@@ -25,6 +25,8 @@ struct Page {
     enabled: bool,
     controls: [Control; 2],
     most_workers: u32,
+    /// Requests that the plans of the visitor's organization make in a day.
+    a_day: String,
     change: Action,
 }
 
@@ -39,12 +41,14 @@ struct Control {
 pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {
     let face = visit.face(&web);
     let view = web.shelf().polling().await?;
+    let plans = plan::own(&web, &visit.organization)?;
     let frame = visit.frame(&web, &face, None);
     let change = visit.action(&web, &frame.root, "polling");
     let page = Page {
         enabled: view.enabled,
         controls: controls(&face, &view),
         most_workers: MOST_WORKERS,
+        a_day: show::count(plans.iter().filter(|p| p.enabled).map(|p| p.figures.requests_per_day).sum()),
         change: Action { needs_token: !visit.viewer.may_administer(), ..change },
         frame,
     };

@@ -97,7 +97,7 @@ pub async fn keep(headers: HeaderMap, Asked(wish): Asked<Wish>) -> Result<Respon
     let clock = Clock::from_word(&wish.clock).unwrap_or_default();
     let cookie = format!("{COOKIE}={zone}~{}; Max-Age={KEPT_S}; SameSite=Lax", clock.word());
     let organization = wish.organization.as_deref().map(Organization::from).unwrap_or_default();
-    let there = format!("./{}", suffix(&organization));
+    let there = format!("settings{}#reader", suffix(&organization));
     let value =
         |text: String| HeaderValue::from_str(&text).map_err(|_| Problem::bad_request("The address cannot be read."));
     let headers = [(header::SET_COOKIE, value(cookie)?), (header::LOCATION, value(there)?)];

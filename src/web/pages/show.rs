@@ -236,6 +236,20 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// `37 kB`, `1.5 MB`, `12 MB`: thousands, as makers of memory cards count.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    let (mut size, mut unit) = (n as f64 / 1000.0, 0);
+    while size >= 999.5 && unit + 1 < UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        1.. if size < 9.95 => format!("{size:.1}\u{a0}{}", UNITS[unit]),
+        _ => format!("{}\u{a0}{}", size.ceil(), UNITS[unit]),
+    }
+}
+
 /// A number as it stands; long fractions are cut after four places.
 pub fn number(n: f64) -> String {
     if !n.is_finite() {
@@ -359,6 +373,16 @@ mod tests {
         }
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(count(300), "300");
+        for (n, text) in [
+            (0, "0 kB"),
+            (1, "1 kB"),
+            (36_900, "37 kB"),
+            (1_500_000, "1.5 MB"),
+            (11_000_000, "11 MB"),
+            (u64::MAX, "18446745 TB"),
+        ] {
+            assert_eq!(bytes(n).replace('\u{a0}', " "), text);
+        }
     }
 
     #[test]

@@ -5,8 +5,9 @@
 use super::actions::{Sent, back};
 use super::show::{self, Age, Chip};
 use super::{Action, Frame, Visit, html, segment};
-use crate::domain::ids::{TargetKey, TargetName};
+use crate::domain::ids::{ConnectionKey, TargetKey, TargetName};
 use crate::domain::target::Phase;
+use crate::engine::plans::WhatIf;
 use crate::engine::view::TargetView;
 use crate::web::WebState;
 use crate::web::access::forms::Form;
@@ -31,6 +32,8 @@ struct Page {
     back: Option<String>,
     on: Option<String>,
     patterns: Vec<String>,
+    /// What one more would ask.
+    one_more: Option<String>,
     put: Action,
 }
 
@@ -63,11 +66,25 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         back: there(at - 1),
         on: there(at + 1),
         patterns: web.shelf().patterns(&key),
+        one_more: one_more(&web, &key),
         put: visit.action(&web, &frame.root, &format!("c/{}/targets", segment(&name))),
         connection: name,
         frame,
     };
     Ok(html(StatusCode::OK, &page))
+}
+
+/// In figures of a day, and whether the limits keep it up.
+fn one_more(web: &WebState, key: &ConnectionKey) -> Option<String> {
+    let now = web.shelf().what_if(key, &WhatIf::default()).ok()?;
+    let then = web.shelf().what_if(key, &WhatIf { targets: Some(now.targets + 1), ..WhatIf::default() }).ok()?;
+    let (before, after) = (now.figures.requests_per_day, then.figures.requests_per_day);
+    let every = show::exact(then.figures.effective_interval_seconds);
+    Some(format!(
+        "One more that is polled: {} requests a day, now {}, at a round every {every}.",
+        show::count(after),
+        show::count(before)
+    ))
 }
 
 fn row(visit: &Visit, target: &TargetView) -> Row {

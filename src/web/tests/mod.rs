@@ -6,6 +6,7 @@ mod history;
 mod pages;
 mod plan;
 mod reader;
+mod settings;
 mod spend;
 
 use super::pages as rendered;

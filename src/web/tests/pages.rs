@@ -164,6 +164,8 @@ async fn what_others_said_is_text_and_nothing_else() {
         "/c/yard/controls",
         "/c/yard/credential",
         "/polling",
+        "/settings",
+        "/o/default/usage",
         "/c/yard/t/controller",
         "/spend?by=endpoint",
         "/plan?connection=yard",
@@ -201,6 +203,9 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
         "/c/yard/t/controller?page=99",
         "/spend?range=400d",
         "/activity",
+        "/settings",
+        "/o/default/usage",
+        "/c/yard/controls?interval=30s",
         "/plan?connection=yard&page_size=100",
         "/spend?by=target&per=hour&range=30d",
     ] {
@@ -228,6 +233,7 @@ async fn pages_for_the_eye() {
             ("c/yard/t/controller", "c/yard/t/controller"),
             ("spend", "spend"),
             ("activity", "activity"),
+            ("settings", "settings"),
             ("plan", "plan"),
             ("plan?connection=yard&page_size=2000&targets=35", "plan-asked"),
         ];

@@ -1,0 +1,145 @@
+//! `/settings`: how the installation stands, what is configured and by whom, and how its reader wants times. All but the last is for looking:
+//! what the file or the environment says is changed there.
+
+use super::reader::Clock;
+use super::show::{self, Moment};
+use super::{Frame, Visit, html, segment};
+use crate::domain::ids::Organization;
+use crate::domain::setting::{Setting, Source};
+use crate::domain::time::ClockTrust;
+use crate::engine::appliance::Health;
+use crate::engine::view::PollingView;
+use crate::web::access::Viewer;
+use crate::web::errors::Problem;
+use crate::web::{WebState, base, health};
+use askama::Template;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+
+/// What a request may call this appliance without being told so.
+const OWN_NAMES: &str = "every IP address, localhost, *.localhost, *.local, *.home.arpa";
+
+#[derive(Template)]
+#[template(path = "settings.html")]
+struct Page {
+    frame: Frame,
+    well: bool,
+    sentence: &'static str,
+    notes: Vec<String>,
+    started: Moment,
+    facts: Vec<(&'static str, String)>,
+    own_names: &'static str,
+    /// `None` for who may not read the whole installation.
+    rows: Option<Vec<Row>>,
+    organization: Option<String>,
+    usage: String,
+    zone: String,
+    clocks: [(&'static str, bool); 2],
+}
+
+struct Row {
+    key: String,
+    value: String,
+    source: String,
+    /// What an operator set in its place, and who.
+    set: Option<(String, String)>,
+}
+
+pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit) -> Result<Response, Problem> {
+    let face = visit.face(&web);
+    let health = web.shelf().health();
+    let polling = web.shelf().polling().await?;
+    let organization = visit.organization.clone();
+    let reader = visit.reader();
+    let page = Page {
+        well: health::is_ready(&health) && health.clock == ClockTrust::Trusted,
+        sentence: sentence(&health),
+        facts: facts(&web, &headers, &health),
+        started: face.moment(health.started_at),
+        notes: health.notes,
+        own_names: OWN_NAMES,
+        rows: sees_all(&visit.viewer).then(|| web.settings().iter().map(|s| row(s, &polling)).collect()),
+        usage: format!("o/{}/usage", segment(organization.as_str())),
+        organization: (organization != Organization::default()).then_some(organization.0),
+        zone: reader.zone.as_ref().and_then(|zone| zone.iana_name()).unwrap_or_default().to_owned(),
+        clocks: Clock::ALL.map(|clock| (clock.word(), clock == reader.clock)),
+        frame: visit.frame(&web, &face, None),
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+/// Where the appliance listens and where its file lies is no single organization's.
+fn sees_all(viewer: &Viewer) -> bool {
+    matches!(viewer, Viewer::Passer) || viewer.may_administer()
+}
+
+fn sentence(health: &Health) -> &'static str {
+    match (&health.store, health.poller_alive, health.clock) {
+        (Err(_), ..) => "The data file takes no writes, so nothing is asked.",
+        (_, false, _) => "Nothing is polled: the poller does not tick.",
+        (_, _, ClockTrust::Untrusted) => "The clock is not believed, so nothing is asked that depends on it.",
+        _ => "The data file takes writes, the poller ticks, the clock is believed.",
+    }
+}
+
+fn facts(web: &WebState, headers: &HeaderMap, health: &Health) -> Vec<(&'static str, String)> {
+    let up_s = (web.shelf().now().wall().0 - health.started_at.0.0).div_euclid(1000);
+    let clock = match health.clock {
+        ClockTrust::Trusted => "the system’s, not behind the newest entry of the data file",
+        ClockTrust::Untrusted => "the system’s, not believed: it is behind the newest entry of the data file",
+    };
+    let path = base::of(web.base(), headers);
+    vec![
+        ("Data file", health.store.as_ref().map_or_else(Clone::clone, |()| "takes writes".to_owned())),
+        ("Its size", show::bytes(health.file_bytes)),
+        ("Written to it", written(health.written_bytes, u64::try_from(up_s).unwrap_or(0))),
+        ("Poller", if health.poller_alive { "ticks" } else { "does not tick" }.to_owned()),
+        ("Clock", clock.to_owned()),
+        ("Path of the site", format!("{}/", path.as_str())),
+        ("Version", env!("CARGO_PKG_VERSION").to_owned()),
+    ]
+}
+
+/// What a memory card has to bear; a day's worth once there is enough to go by.
+fn written(bytes: u64, up_s: u64) -> String {
+    const ENOUGH_S: u64 = 3600;
+    let all = format!("{} since the start", show::bytes(bytes));
+    match up_s {
+        ..ENOUGH_S => all,
+        _ => {
+            let a_day = u128::from(bytes) * 86_400 / u128::from(up_s);
+            format!("{all}, {} a day", show::bytes(u64::try_from(a_day).unwrap_or(u64::MAX)))
+        }
+    }
+}
+
+fn row(setting: &Setting, polling: &PollingView) -> Row {
+    let by = match setting.key.as_str() {
+        "polling.enabled" => polling.enabled_set.as_ref().map(|set| (on_off(set.value).to_owned(), set.by.clone())),
+        "polling.workers" => polling.workers_set.as_ref().map(|set| (set.value.to_string(), set.by.clone())),
+        _ => None,
+    };
+    let source = match &setting.source {
+        Source::Usual => "as usual".to_owned(),
+        Source::File { name, line } => format!("{name}, line {line}"),
+        Source::Variable(name) => format!("the variable {name}"),
+    };
+    Row { key: setting.key.clone(), value: setting.value.clone(), source, set: by }
+}
+
+const fn on_off(on: bool) -> &'static str {
+    if on { "true" } else { "false" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_told_by_the_day_once_there_is_enough_to_go_by() {
+        assert_eq!(written(36_900, 60).replace('\u{a0}', " "), "37 kB since the start");
+        assert_eq!(written(11_000_000, 43_200).replace('\u{a0}', " "), "11 MB since the start, 22 MB a day");
+        assert!(written(u64::MAX, 3600).contains("a day"));
+    }
+}
