@@ -4,6 +4,10 @@
 #[path = "../e2e/support/mod.rs"]
 mod support;
 
+#[path = "../clients/installed.rs"]
+mod installed;
+
+mod faces;
 mod forms;
 mod live;
 mod looks;

@@ -92,6 +92,11 @@ impl Browser {
         .await;
     }
 
+    /// A script that runs in each page before the page's own, as an extension of the browser would.
+    pub async fn carries(&self, script: &str) {
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+    }
+
     /// A DevTools command.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         self.call("POST", "/goog/cdp/execute", &json!({"cmd": command, "params": parameters})).await
@@ -127,9 +132,28 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
     }
 
+    /// The screen of a desk.
+    pub async fn is_a_desk(&self) {
+        let screen = json!({"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    }
+
     pub async fn prefers(&self, scheme: &str) {
-        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        self.devtools("Emulation.setEmulatedMedia", media).await;
+        self.has_wishes(&[("prefers-color-scheme", scheme)]).await;
+    }
+
+    /// What its user told the system: feature of a media query, and value.
+    pub async fn has_wishes(&self, wishes: &[(&str, &str)]) {
+        let features: Vec<Value> = wishes.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    pub async fn lives_in(&self, zone: &str) {
+        self.devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": zone })).await;
+    }
+
+    pub async fn has_javascript(&self) {
+        self.devtools("Emulation.setScriptExecutionDisabled", json!({"value": false})).await;
     }
 
     pub async fn has_no_javascript(&self) {

@@ -1,5 +1,7 @@
 //! Programs from the registries of Python and Node, each set in a folder of its own below `target/`, installed once. Node itself comes as a
 //! wheel of Python's: of Debian's packages only `python3-venv` is needed.
+//! Shared by the `clients` and `browser` targets, neither of which uses all of it.
+#![allow(dead_code)]
 
 use crate::support::process::find_program;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,9 @@ use std::time::Duration;
 const PYTHON: &str = include_str!("requirements.txt");
 /// The public suite of HTTP caches, with the client that its own command line uses.
 const SUITE: [&str; 2] = ["http-cache-tests@0.4.5", "node-fetch@2.7.0"];
+
+/// What judges whether a page can be used by everybody (MPL-2.0); it runs in the page and is part of no binary.
+const AXE: &str = "axe-core@4.14.1";
 
 /// How installers say that nobody answers, or that nobody is there to ask.
 const UNREACHABLE: [&str; 12] = [
@@ -48,16 +53,27 @@ fn environment() -> Option<&'static Path> {
     place.as_deref()
 }
 
+/// The script of [`AXE`].
+pub fn axe() -> Option<PathBuf> {
+    static PLACE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let place = PLACE.get_or_init(|| packages("axe", &[AXE]));
+    place.as_ref().map(|folder| folder.join("node_modules/axe-core/axe.min.js"))
+}
+
+/// A folder with these of Node's registry.
+fn packages(name: &str, wanted: &[&str]) -> Option<PathBuf> {
+    let programs = environment()?.join("bin");
+    made(name, &wanted.join(" "), |folder| {
+        let quietly = ["install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--fetch-retries=1"];
+        ran(Command::new(programs.join("npm")).args(quietly).arg("--prefix").arg(folder).args(wanted))
+    })
+}
+
 /// Node, and the folder of the suite.
 pub fn suite() -> Option<(PathBuf, PathBuf)> {
     static PLACE: OnceLock<Option<PathBuf>> = OnceLock::new();
     let programs = environment()?.join("bin");
-    let place = PLACE.get_or_init(|| {
-        made("suite", &SUITE.join(" "), |folder| {
-            let quietly = ["install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--fetch-retries=1"];
-            ran(Command::new(programs.join("npm")).args(quietly).arg("--prefix").arg(folder).args(SUITE))
-        })
-    });
+    let place = PLACE.get_or_init(|| packages("suite", &SUITE));
     place.as_ref().map(|folder| (programs.join("node"), folder.join("node_modules/http-cache-tests")))
 }
 

@@ -39,7 +39,6 @@ mod readings;
 mod recipes;
 mod refresh;
 mod refusals;
-mod reload;
 mod restart;
 mod rotation;
 mod scans;
