@@ -210,7 +210,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
     let body = answer(items, 0).to_string().into_bytes();
     let door = Arc::new(CannedDoor { clock: clock.clone(), body });
     let credentials = [(connection(), CREDENTIAL)].into();
-    let putting = Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() };
+    let putting = Arc::new(Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() });
     let parts = Parts {
         shelf: Default::default(),
         store,

@@ -15,10 +15,8 @@ use crate::cli::text::{count, talk};
 use crate::cli::{self, Cli, Command, Credentials, Ending, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{ServerSpec, Settings};
-use crate::domain::ids::{ConnectionKey, TargetName};
 use crate::domain::spec::ConnectionSpec;
 use crate::engine::appliance::Appliance;
-use crate::engine::put::Putting;
 use crate::engine::{self, Parts, Running};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
 use crate::upstream::boundary::{Secrets, credentials, read_secrets};
@@ -33,6 +31,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// redb's cache: the shelf of a small site fits, and a small board has it to spare.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
@@ -91,8 +90,7 @@ struct Live {
     running: Running,
     serving: Serving,
     server: ServerSpec,
-    /// What runs. Only credentials become others while it does.
-    configured: Configured,
+    configured: Mutex<Configured>,
     door: Arc<HttpDoor>,
 }
 
@@ -124,22 +122,19 @@ impl Live {
     ) -> Result<Live, Failure> {
         let (store, opening, verdict) = opened;
         let Settings { server, polling, connections, puttable, shown } = settings;
-        let patterns = puttable.patterns();
-        let read = move |key: &ConnectionKey, name: &TargetName, body: &str| puttable.read(key, name, body);
-        let putting = Putting { read: Arc::new(read), patterns };
+        let putting = reload::putting(&puttable);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let mut notes = Vec::new();
         let keyring = keys::open(&server.data, &opening, &connections, &secrets, &store, redactor.clone(), &mut notes)?;
         let credentials = keys::credentials(&opening.installation, &connections, &keyring);
         let vault =
             vault::open(&server.data, &connections, &keyring, &credentials, &store, redactor.clone(), &mut notes)?;
-        let told = connections.iter().any(|spec| !spec.webhooks.is_empty());
-        let messenger = told.then(|| Messenger::new(&connections, &secrets, redactor.clone(), clock.clone()));
-        let messenger = messenger.transpose().map_err(Failure::usage)?;
+        let messenger = Messenger::new(&connections, &secrets, redactor.clone(), clock.clone());
+        let messenger = messenger.map_err(Failure::usage)?;
         let door = HttpDoor::new(&connections, keyring, clock.clone(), redactor, vault);
-        let door = door.map_err(Failure::usage)?.telling(messenger);
+        let door = door.map_err(Failure::usage)?.telling(Some(messenger));
         let sockets = Sockets::bind(&server)?;
-        let configured = Configured { server: server.clone(), polling, connections: connections.clone() };
+        let configured = Mutex::new(Configured { server: server.clone(), puttable });
         let (door, shelf) = (Arc::new(door), server.shelf);
         let parts = Parts {
             store,
@@ -167,7 +162,7 @@ impl Live {
             return Err(failure);
         }
         let health = appliance.clone();
-        systemd::ready(&format!("polling {}", count(configured.connections.len() as u64, "connection")), move || {
+        systemd::ready(&format!("polling {}", count(appliance.specs().len() as u64, "connection")), move || {
             health.health().poller_alive
         });
         Ok(Live { appliance, running, serving, server, configured, door })
@@ -181,7 +176,7 @@ impl Live {
         talk(&format!(
             "  configuration  {}, {}",
             shown(config),
-            count(self.configured.connections.len() as u64, "connection")
+            count(self.appliance.specs().len() as u64, "connection")
         ));
         talk(&format!("  command line   {}", shown(&self.server.socket)));
         // A file that was repaired, a clock that cannot be believed.

@@ -102,6 +102,16 @@
 //! 3. What was admitted before goes out with the old secret, which the door finds by the credential of its permit, and is resolved in the old
 //!    book. Who waited for the old budget begins anew with the new one.
 //!
+//! # Another configuration
+//!
+//! Somebody writes `larder.toml` otherwise and sends SIGHUP. A file that is wrong anywhere changes nothing.
+//!
+//! 1. [`engine::roster`] takes one connection after the other. The door looks at what is new of it ([`upstream::arrivals`]), its targets are compiled
+//!    beside those that run, and the budget of everybody who shares its credential is installed anew from the charges.
+//! 2. One commit tells who did it. Then the door knows the new way, and another [`engine::core::Conn`] of a later `edition` stands in the place of the
+//!    one before: whoever was not admitted yet begins anew with that. What asks the same goes on as it is; what was under way is heard out.
+//! 3. One that went has `left`: nothing of it is admitted any more and its loops end. Its charges, items and history stay in the file.
+//!
 //! # A client of the gateway
 //!
 //! A program that knows nothing of Larder asks `/gateway/{connection}/{path...}`.

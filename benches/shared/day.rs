@@ -149,7 +149,7 @@ impl World {
         let door = CountingDoor { work: self.work, clock: clock.clone(), sent: Arc::clone(&self.sent) };
         let nothing = Environment::new(Vec::<(String, String)>::new());
         let settings = parse(&self.config, Path::new("larder.toml"), &nothing, &Recipes::default());
-        let putting = Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() };
+        let putting = Arc::new(Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() });
         let parts = Parts {
             shelf: Default::default(),
             store,

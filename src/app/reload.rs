@@ -1,29 +1,41 @@
-//! Reads the configuration anew while everything runs (SIGHUP): credentials become what it says now, all else is told to wait for a restart. What
-//! cannot be read changes nothing. Decides nothing else.
+//! Reads the configuration anew while everything runs (SIGHUP): connections come, change and go, credentials become what it says now. What cannot
+//! be in force at once is told; a file that cannot be read changes nothing. Decides nothing else.
 
 use super::Live;
 use crate::cli;
-use crate::config::{ServerSpec, Settings};
+use crate::config::{Puttable, ServerSpec, Settings};
 use crate::domain::credential::NewSecret;
-use crate::domain::polling::PollingSpec;
+use crate::domain::ids::{ConnectionKey, TargetName};
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::webhook::WebhookUrl;
+use crate::engine::put::Putting;
+use crate::engine::roster::Joining;
 use crate::engine::rotation::Reread;
 use crate::upstream::Door;
 use crate::upstream::boundary::read_secrets;
 use std::path::Path;
+use std::sync::Arc;
 
-/// What the process was started with.
+/// Who a change comes from that was read here.
+const BY: &str = "the configuration";
+
+/// What the process reads the configuration against. What runs is the appliance's to say.
 pub struct Configured {
     pub server: ServerSpec,
-    pub polling: PollingSpec,
-    pub connections: Vec<ConnectionSpec>,
+    pub puttable: Puttable,
+}
+
+/// How targets are read that are put to the connections of these settings.
+pub fn putting(puttable: &Puttable) -> Arc<Putting> {
+    let (patterns, puttable) = (puttable.patterns(), puttable.clone());
+    let read = move |key: &ConnectionKey, name: &TargetName, body: &str| puttable.read(key, name, body);
+    Arc::new(Putting { read: Arc::new(read), patterns })
 }
 
 impl Live {
     pub async fn reload(&self, config: &Path) {
         let notes = match cli::settings(config) {
-            Ok(settings) => self.take(&settings).await,
+            Ok(settings) => self.take(settings).await,
             Err(failure) => {
                 let said = failure.sentences.join("; ");
                 vec![format!("the configuration could not be read anew, and the one of before stays in force: {said}")]
@@ -41,25 +53,63 @@ impl Live {
     }
 
     /// What of it is not in force.
-    async fn take(&self, settings: &Settings) -> Vec<String> {
-        let mut notes = Vec::new();
-        let runs = |spec: &&ConnectionSpec| self.configured.connections.iter().any(|own| own.key == spec.key);
-        for spec in settings.connections.iter().filter(runs) {
-            if matches!(spec.secret, SecretSource::Env(_)) {
-                tracing::info!(
-                    connection = %spec.key,
-                    "its credential is in the environment of this process, which cannot change while it runs: name an environment_file under \
-                     [server], or a credential file, to have another one read"
-                );
-            }
-            notes.extend(self.take_secrets(spec).await);
+    async fn take(&self, settings: Settings) -> Vec<String> {
+        let mut configured = self.configured.lock().await;
+        let runs = self.appliance.specs();
+        if settings.connections.is_empty() && !runs.is_empty() {
+            return vec![
+                "the configuration names no connection any more, as one does that is half written: those of before stay in force; a restart \
+                 takes them away"
+                    .to_owned(),
+            ];
         }
-        notes.extend(waiting(&self.configured, settings));
+        let mut notes: Vec<String> = waiting(&configured.server, &settings.server).into_iter().collect();
+        self.appliance.reread_polling(settings.polling).await;
+        for gone in runs.iter().filter(|own| settings.connections.iter().all(|spec| spec.key != own.key)) {
+            if let Err(denied) = self.appliance.part(&gone.key, BY).await {
+                notes.push(format!("connection {} is not taken away: {}", gone.key.connection, denied.sentence()));
+            }
+        }
+        let putting = putting(&settings.puttable);
+        for spec in &settings.connections {
+            let own = runs.iter().find(|own| own.key == spec.key);
+            let is_same = own.is_some_and(|own| apart_from_secrets(own) == apart_from_secrets(spec))
+                && configured.puttable.agrees(&settings.puttable, &spec.key);
+            notes.extend(match is_same {
+                true => self.take_secrets(spec).await,
+                false => self.take_in(spec, &putting, own.is_some()).await,
+            });
+        }
+        configured.puttable = settings.puttable;
         notes
+    }
+
+    /// A connection that is new, or written otherwise. A sentence where it cannot be in force.
+    async fn take_in(&self, spec: &ConnectionSpec, putting: &Arc<Putting>, runs: bool) -> Option<String> {
+        let (secrets, unreadable) = read_secrets(std::slice::from_ref(spec));
+        if !unreadable.is_empty() {
+            let why: Vec<String> = unreadable.into_iter().map(|(_, why)| why).collect();
+            let why = why.join(" ");
+            return Some(match runs {
+                true => self.keeps(spec, &why).await,
+                false => format!("connection {} is not added: {why}", spec.key.connection),
+            });
+        }
+        let joining = Joining { spec: spec.clone(), secrets, putting: putting.clone(), by: BY.to_owned() };
+        let why = self.appliance.join(joining).await.err()?;
+        let what = if runs { "stays as it was" } else { "is not added" };
+        Some(format!("connection {} {what}: {}", spec.key.connection, why.sentence()))
     }
 
     /// A sentence where they cannot be read, or not be used.
     async fn take_secrets(&self, spec: &ConnectionSpec) -> Option<String> {
+        if matches!(spec.secret, SecretSource::Env(_)) {
+            tracing::info!(
+                connection = %spec.key,
+                "its credential is in the environment of this process, which cannot change while it runs: name an environment_file under \
+                 [server], or a credential file, to have another one read"
+            );
+        }
         let (mut secrets, unreadable) = read_secrets(std::slice::from_ref(spec));
         if !unreadable.is_empty() {
             let why: Vec<String> = unreadable.into_iter().map(|(_, why)| why).collect();
@@ -85,25 +135,10 @@ impl Live {
 }
 
 /// What is another and waits for a restart.
-fn waiting(runs: &Configured, said: &Settings) -> Option<String> {
-    let mut others = Vec::new();
+fn waiting(runs: &ServerSpec, said: &ServerSpec) -> Option<String> {
     let server = |spec: &ServerSpec| ServerSpec { environment_file: None, ..spec.clone() };
-    others.extend((server(&runs.server) != server(&said.server)).then(|| "[server]".to_owned()));
-    others.extend((runs.polling != said.polling).then(|| "[polling]".to_owned()));
-    for spec in &said.connections {
-        match runs.connections.iter().find(|own| own.key == spec.key) {
-            None => others.push(format!("the new connection {}", spec.key.connection)),
-            Some(own) if apart_from_secrets(own) != apart_from_secrets(spec) => {
-                others.push(format!("connection {}", spec.key.connection));
-            }
-            Some(_) => (),
-        }
-    }
-    let gone = runs.connections.iter().filter(|own| said.connections.iter().all(|spec| spec.key != own.key));
-    others.extend(gone.map(|own| format!("connection {}, which is taken away", own.key.connection)));
-    let others = others.join(", ");
-    (!others.is_empty())
-        .then(|| format!("the configuration is another, and waits for a restart as far as it concerns {others}"))
+    (server(runs) != server(said))
+        .then(|| "the configuration is another, and waits for a restart as far as it concerns [server]".to_owned())
 }
 
 fn apart_from_secrets(spec: &ConnectionSpec) -> ConnectionSpec {

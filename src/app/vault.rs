@@ -30,7 +30,7 @@ pub fn open(
     if let Found::Mended(sentence) = found {
         notes.push(sentence);
     }
-    let mut vault = Vault::new(key, redactor);
+    let vault = Vault::new(key, redactor);
     for (spec, oauth) in renewing {
         let (Some(credential), (Some(refresh), client_secret)) =
             (credentials.get(&spec.key), keyring.in_force(&spec.key))

@@ -29,6 +29,15 @@ impl Puttable {
         self.0.insert(spec.key.clone(), Ground { patterns, complete, spec: spec.clone() });
     }
 
+    /// Whether what is put to this connection is read in the same way by both.
+    pub fn agrees(&self, other: &Puttable, connection: &ConnectionKey) -> bool {
+        let said = |puttable: &Puttable| {
+            let ground = puttable.0.get(connection);
+            ground.map(|ground| (ground.patterns.clone(), ground.complete.clone()))
+        };
+        said(self) == said(other)
+    }
+
     /// What a target of each connection may be like.
     pub fn patterns(&self) -> BTreeMap<ConnectionKey, Vec<String>> {
         let names = |ground: &Ground| ground.patterns.iter().map(|(name, _)| name.clone()).collect();

@@ -1,7 +1,7 @@
 //! The appliance as its readers see it: every surface goes through here. What operators do is in `operate`.
 
 use super::core::{Conn, Core};
-use super::present::Snapshot;
+use super::snapshot::Snapshot;
 use super::targets::Target;
 use super::view::*;
 use super::{items, present, scans, spending, words};
@@ -11,6 +11,7 @@ use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
+use crate::rules::freshness;
 use crate::store::{StoreError, TokenRecord};
 use std::sync::Arc;
 use tokio::sync::broadcast;
@@ -122,15 +123,18 @@ impl Appliance {
         conn.targets.now().iter().map(|t| Ok(present::target(&self.core, &conn, &snapshot, t, &[])?)).collect()
     }
 
-    /// The present items of those targets of a connection that have at most `few`. A target that cannot be read has none here: its own
+    /// The present items of those targets of a connection that have at most `few` and may be used. A target that cannot be read has none here: its own
     /// page says why.
     pub fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
-        let (conn, now) = (self.conn(key)?, self.now());
+        let conn = self.conn(key)?;
+        let snapshot = Snapshot::take(&self.core, &conn)?;
         let of = |target: &Arc<Target>| {
             let state = self.core.store.target(&target.key)?.unwrap_or_default();
-            let items = if state.item_count <= few { self.core.store.items(&target.key)? } else { Vec::new() };
+            let is_expired = freshness::is_expired(&snapshot.facts(&conn, Some((target, &state))));
+            let is_short = state.item_count <= few && !is_expired;
+            let items = if is_short { self.core.store.items(&target.key)? } else { Vec::new() };
             let present = items.iter().filter(|i| i.removed.is_none());
-            Ok(present.map(|i| items::item(&now, &target.spec, &state, i)).collect())
+            Ok(present.map(|i| items::item(&snapshot.now, &target.spec, &state, i)).collect())
         };
         Ok(conn.targets.now().iter().flat_map(|t| of(t).unwrap_or_else(|_: StoreError| Vec::new())).collect())
     }

@@ -4,6 +4,7 @@
 use super::accounts::{Account, Remembered};
 use super::core::Conn;
 use super::gateway::desk::Desk;
+use super::put::Putting;
 use super::scans::Scan;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
@@ -21,6 +22,7 @@ use crate::rules::schedule;
 use crate::store::{Store, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
+use tokio_util::sync::CancellationToken;
 
 /// Of so many charges of a connection the dearest is remembered over a restart.
 pub const PRICES: usize = 200;
@@ -34,6 +36,14 @@ pub struct Built {
     pub notes: Vec<String>,
 }
 
+/// What a connection is built on.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    pub store: &'a Store,
+    pub installation: [u8; 32],
+    pub putting: &'a Arc<Putting>,
+}
+
 pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
     let Remembered { of: credentials, writes: mut firsts } = accounts::remembered(parts, now)?;
     let budgets = budgets(parts, &credentials, now)?;
@@ -42,13 +52,14 @@ pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
         parts.store.install_budget(apart, fetch::token::own_pace(), now).map_err(|e| e.to_string())?;
     }
     let (mut conns, mut notes) = (Vec::new(), Vec::new());
+    let ground = Ground { store: &parts.store, installation: parts.opening.installation, putting: &parts.putting };
     for spec in &parts.connections {
         let credential = credential_of(&credentials, &spec.key)?;
         let sharing = budgets.get(&credential).ok_or_else(|| format!("connection {} has no budget", spec.key))?;
         let (hooks, begun) = webhooks::hooks(&parts.store, spec).map_err(|e| e.to_string())?;
         firsts.extend(begun);
         let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
-        let conn = connection(parts, spec, Arc::clone(sharing), (&state, now), &mut notes)?;
+        let conn = connection(ground, spec, Arc::clone(sharing), (&state, now), &mut notes)?;
         let since = credentials.get(&spec.key).map(|known| known.since).unwrap_or_default();
         let conn = Conn { webhooks: hooks, since, ..conn };
         sharing.wishes(&spec.key, conn.lasting_wish(&state));
@@ -72,24 +83,29 @@ pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
     Ok(Built { conns: conns.collect(), firsts, notes })
 }
 
-fn connection(
-    parts: &Parts,
+/// Alone, with nothing of one before it.
+pub fn connection(
+    ground: Ground<'_>,
     spec: &ConnectionSpec,
     sharing: Arc<Sharing>,
     (state, now): (&ConnectionState, &Now),
     notes: &mut Vec<String>,
 ) -> Result<Conn, String> {
+    let set = Arc::new(Targets::default());
+    set.replace(targets(ground, spec, &set, notes)?);
     let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
-    let targets = targets(parts, spec, notes)?;
     Ok(Conn {
-        scans: scans(&parts.store, spec, &targets)?,
+        scans: scans(ground.store, spec, &set)?,
+        edition: 0,
+        putting: Arc::clone(ground.putting),
+        left: CancellationToken::new(),
         credential: sharing.credential,
         since: Stamp::default(),
         secret_since: Stamp::default(),
         classifier: Arc::new(classifier.reading(&spec.reading)),
-        targets: Arc::new(targets),
+        targets: set,
         triggers: Arc::default(),
-        installation: parts.opening.installation,
+        installation: ground.installation,
         quota: Arc::new(Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?),
         sharing,
         overrides: Arc::new(RwLock::new(controls::in_force(state, now))),
@@ -103,25 +119,29 @@ fn connection(
 }
 
 /// The state with the first poll in it, of one that never polled.
-fn first_poll(conn: &Conn, state: &ConnectionState, now: &Now) -> Option<ConnectionState> {
+pub fn first_poll(conn: &Conn, state: &ConnectionState, now: &Now) -> Option<ConnectionState> {
     let never = state.next_poll_at.is_none() && conn.has_polls();
     never.then(|| ConnectionState { next_poll_at: Some(schedule::first(now, conn.spread())), ..state.clone() })
 }
 
-/// Those of the file, and those that operators put. One that cannot be read any more stays where it is and does not run.
-fn targets(parts: &Parts, spec: &ConnectionSpec, notes: &mut Vec<String>) -> Result<Targets, String> {
-    let (store, key) = (&parts.store, &spec.key);
+/// Those of the file, and those that operators put. One that cannot be read any more stays where it is and does not run. `among`: what runs
+/// of this connection, which they will be.
+pub fn targets(
+    ground: Ground<'_>,
+    spec: &ConnectionSpec,
+    among: &Targets,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Arc<Target>>, String> {
+    let (store, key) = (ground.store, &spec.key);
     let prices = prices(store, spec)?;
-    let targets = Targets::default();
     let compile = |target: &TargetSpec, origin| {
         let known = known(store, spec, target, origin, &prices)?;
-        Target::compile((key, &spec.time_zone), target.clone(), known, &targets).map(Arc::new)
+        Target::compile((key, &spec.time_zone), target.clone(), known, among).map(Arc::new)
     };
-    for target in &spec.targets {
-        targets.put(compile(target, Origin::Configured)?);
-    }
+    let configured = spec.targets.iter().map(|target| compile(target, Origin::Configured));
+    let mut targets = configured.collect::<Result<Vec<_>, String>>()?;
     for (name, put) in store.put_targets(key).map_err(|e| e.to_string())? {
-        if targets.now().named(&name).is_some() {
+        if spec.targets.iter().any(|target| target.name == name) {
             notes.push(format!(
                 "target {name} of {} was put by {} and is in the configuration now, which counts",
                 key.connection, put.by
@@ -129,8 +149,9 @@ fn targets(parts: &Parts, spec: &ConnectionSpec, notes: &mut Vec<String>) -> Res
             continue;
         }
         let origin = Origin::Put { by: put.by.clone(), at: put.at };
-        match (parts.putting.read)(key, &name, &put.body).map_err(|e| e.join("; ")).and_then(|t| compile(&t, origin)) {
-            Ok(target) => targets.put(target),
+        let read = (ground.putting.read)(key, &name, &put.body).map_err(|e| e.join("; "));
+        match read.and_then(|t| compile(&t, origin)) {
+            Ok(target) => targets.push(target),
             Err(why) => notes.push(format!(
                 "target {name} of {}, put by {}, cannot be read any more and is not asked about ({why}); put it anew",
                 key.connection, put.by
@@ -140,7 +161,7 @@ fn targets(parts: &Parts, spec: &ConnectionSpec, notes: &mut Vec<String>) -> Res
     Ok(targets)
 }
 
-fn scans(store: &Store, spec: &ConnectionSpec, targets: &Targets) -> Result<Vec<Arc<Scan>>, String> {
+pub fn scans(store: &Store, spec: &ConnectionSpec, targets: &Targets) -> Result<Vec<Arc<Scan>>, String> {
     let prices = prices(store, spec)?;
     let scan = |scan: &ScanSpec| {
         let known = known(store, spec, &scan.question, Origin::Configured, &prices)?;

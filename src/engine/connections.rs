@@ -1,5 +1,5 @@
-//! The connections as they run now. One that gets another credential is put in the place of the one before, which ends what it began;
-//! everything that does not hang on the credential is the same in both. Decides nothing.
+//! The connections as they run now. One that gets another credential or another specification is put in the place of the one before, which
+//! ends what it began; everything that does not hang on them is the same in both. Decides nothing.
 
 use super::core::Conn;
 use crate::domain::ids::ConnectionKey;
@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 pub struct Connections {
     all: RwLock<BTreeMap<ConnectionKey, Arc<Conn>>>,
-    /// One credential is replaced at a time.
+    /// One connection comes, changes or goes at a time.
     pub rotating: tokio::sync::Mutex<()>,
 }
 
@@ -34,9 +34,14 @@ impl Connections {
         all.extend(connections.into_iter().map(|conn| (conn.spec.key.clone(), Arc::new(conn))));
     }
 
-    /// Whether another one stands in this one's place, with another credential.
+    pub fn remove(&self, key: &ConnectionKey) {
+        self.all.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    /// Whether another one stands in this one's place, with another credential or another specification.
     pub fn is_superseded(&self, conn: &Conn) -> bool {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
-        all.get(&conn.spec.key).is_some_and(|now| now.credential != conn.credential)
+        let is_another = |now: &Arc<Conn>| now.credential != conn.credential || now.edition != conn.edition;
+        all.get(&conn.spec.key).is_some_and(is_another)
     }
 }

@@ -29,6 +29,12 @@ pub fn item(now: &Now, spec: &TargetSpec, state: &TargetState, item: &Item) -> I
     }
 }
 
+/// Of an answer that is too old to be used: which items there were, and nothing of what they said.
+pub fn withheld(item: ItemView) -> ItemView {
+    let fields = item.fields.into_iter().map(|(name, _)| (name, FieldShown::Unknown)).collect();
+    ItemView { state: None, decays: None, fields, ..item }
+}
+
 fn decay(state: &ItemState) -> Option<DecayView> {
     let (ends, then) = state.decays.as_ref()?;
     Some(DecayView { seen: state.word.clone(), ends_at: When(ends.wall), then: then.clone() })

@@ -1,9 +1,9 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
-//! * [`core`] what everybody shares, [`connections`] those that run now, [`accounts`] what each spends as, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
+//! * [`core`] what everybody shares, [`mod@conn`] a connection as it runs, [`connections`] those that run now, [`roster`] how they come, change and go, [`accounts`] what each spends as, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
 //! * [`put`] targets that come and go, [`phases`] how they live, [`trigger`] those that became active
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
-//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`], [`holding`] those of holds, [`budgets`] those of limits
+//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`] from a [`snapshot`], [`banners`] the parts of a state, [`holding`] holds, [`budgets`] limits
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
@@ -15,8 +15,10 @@
 
 pub mod accounts;
 pub mod appliance;
+pub mod banners;
 pub mod budgets;
 pub mod build;
+pub mod conn;
 pub mod connections;
 pub mod controls;
 pub mod core;
@@ -38,9 +40,11 @@ pub mod probe;
 pub mod put;
 pub mod restored;
 pub mod retention;
+pub mod roster;
 pub mod rotation;
 pub mod scans;
 pub mod sharing;
+pub mod snapshot;
 pub mod spending;
 pub mod stood;
 pub mod streams;
@@ -86,7 +90,7 @@ pub struct Parts {
     /// Computed by `app` from the installation key and each secret: the budget boundary.
     pub credentials: BTreeMap<ConnectionKey, CredentialId>,
     /// How targets that operators put are read.
-    pub putting: Putting,
+    pub putting: Arc<Putting>,
     /// What was noticed at start, for people.
     pub notes: Vec<String>,
 }
@@ -112,11 +116,7 @@ impl Running {
         fetch::token::begin(core).await.map_err(|e| e.to_string())?;
         jobs::recover(core).await?;
         for conn in core.connections.values() {
-            trigger::begin(core, &conn);
-            core.spawn(poller::run(core.clone(), conn.spec.key.clone()));
-            for hook in &conn.webhooks {
-                core.spawn(webhooks::run(core.clone(), conn.clone(), hook.clone()));
-            }
+            roster::begin(core, &conn);
         }
         core.spawn(controls::watch(core.clone()));
         core.spawn(retention::run(core.clone()));
@@ -169,8 +169,8 @@ pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> 
     let notes = [notes(&parts.opening, &now), parts.notes, noticed].concat();
     let polling = Polling::new(parts.polling, parts.store.polling().map_err(|e| e.to_string())?.unwrap_or_default());
     let room = Room::new(parts.shelf);
-    let seams =
-        Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, putting: parts.putting, room };
+    let installation = parts.opening.installation;
+    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, installation, room };
     let core = Arc::new(Core::new(seams, conns, notes));
     let Opening { copied, high_water: last_alive, .. } = parts.opening;
     let running = Running { core: core.clone(), firsts, copied, last_alive };

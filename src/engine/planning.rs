@@ -33,6 +33,9 @@ impl TokenLife {
     pub fn learn(&self, lives: Option<Span>) {
         self.0.store(lives.map_or(0, |lives| lives.0.max(1)), Ordering::Relaxed);
     }
+    pub fn learned(&self) -> Option<Span> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|lives| *lives > 0).map(Span)
+    }
     pub fn get(&self) -> Span {
         match self.0.load(Ordering::Relaxed) {
             0 => UNKNOWN_LIFE,

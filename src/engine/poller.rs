@@ -19,6 +19,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use tokio_util::sync::CancellationToken;
 
 /// After a failure of the store: how long before the next attempt.
 const STORE_PAUSE: Span = Span::from_secs(5);
@@ -40,9 +41,9 @@ enum Step {
     },
 }
 
-/// Runs until the engine stops, each round with the credential of its moment.
-pub async fn run(core: Arc<Core>, key: ConnectionKey) {
-    while !core.stop.is_cancelled() {
+/// Runs until the engine stops or the connection has `left`, each round with the credential and the specification of its moment.
+pub async fn run(core: Arc<Core>, key: ConnectionKey, left: CancellationToken) {
+    while !core.stop.is_cancelled() && !left.is_cancelled() {
         let Some(conn) = core.connections.get(&key) else { return };
         match next_step(&core, &conn).await {
             // A round is not cut short by a bell: what it charged it resolves. It looks at `stop` by itself.
@@ -57,6 +58,7 @@ pub async fn run(core: Arc<Core>, key: ConnectionKey) {
 async fn rest(core: &Core, conn: &Conn, done: impl Future<Output = ()>) {
     tokio::select! {
         () = core.stop.cancelled() => {}
+        () = conn.left.cancelled() => {}
         () = conn.wake.notified() => {}
         () = done => {}
     }

@@ -10,10 +10,12 @@ use crate::domain::polling::{MOST_WORKERS, PollingSpec, PollingState, WorkersOve
 use crate::domain::time::Wall;
 use crate::store::{Commit, Store, StoreError, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub struct Polling {
-    spec: PollingSpec,
+    /// As configured; becomes another when the configuration is read anew.
+    spec: RwLock<PollingSpec>,
     /// The master copy, held across the commit that writes it.
     state: tokio::sync::Mutex<PollingState>,
     on: AtomicBool,
@@ -47,7 +49,7 @@ impl Polling {
     pub fn new(spec: PollingSpec, state: PollingState) -> Polling {
         let (on, workers) = in_force(spec, &state);
         Polling {
-            spec,
+            spec: RwLock::new(spec),
             state: tokio::sync::Mutex::new(state),
             on: AtomicBool::new(on),
             workers: AtomicU32::new(workers),
@@ -92,15 +94,20 @@ impl Polling {
         }
     }
 
+    fn spec(&self) -> PollingSpec {
+        *self.spec.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn view(&self, state: &PollingState) -> PollingView {
-        let (enabled, workers) = in_force(self.spec, state);
+        let spec = self.spec();
+        let (enabled, workers) = in_force(spec, state);
         let when = |at: crate::domain::time::Stamp| super::view::When(at.wall);
         PollingView {
             enabled,
-            enabled_configured: self.spec.enabled,
+            enabled_configured: spec.enabled,
             enabled_set: state.enabled.as_ref().map(|s| SetView::of(s.on, &s.by, when(s.at))),
             workers,
-            workers_configured: self.spec.workers,
+            workers_configured: spec.workers,
             workers_set: state.workers.as_ref().map(|w| SetView::of(w.workers, &w.by, when(w.at))),
         }
     }
@@ -126,22 +133,40 @@ impl Appliance {
         let mut next = state.clone();
         next.enabled = wanted.enabled.over(next.enabled, |on| Switch { on, by: by.to_owned(), at });
         next.workers = wanted.workers.over(next.workers, |workers| WorkersOverride { workers, by: by.to_owned(), at });
-        let message = told(in_force(polling.spec, &state), in_force(polling.spec, &next), &wanted, by);
+        let message = told(in_force(polling.spec(), &state), in_force(polling.spec(), &next), &wanted, by);
         let event = NewEvent { kind: EventKind::ControlChanged, at, connection: None, target: None, message };
         let commit = Commit { writes: vec![Write::Polling(next.clone())], events: vec![event], ..Commit::default() };
         let events = self.core.store.commit(commit).await?;
-        let (on, workers) = in_force(polling.spec, &next);
         *state = next;
-        polling.on.store(on, Ordering::Relaxed);
-        // Counted under the lock, so that of two changes the later one holds; only the laying off waits for answers under way, and an
-        // operator need not.
-        let (core, surplus) = (self.core.clone(), polling.employ(workers));
-        self.core.spawn(async move { core.polling.lay_off(surplus).await });
+        self.puts_in_force(&state);
         let view = polling.view(&state);
         drop(state);
         self.core.publish(events);
         self.core.connections.values().for_each(|conn| self.core.wake(&conn));
         Ok(view)
+    }
+
+    /// The configuration was read anew. What an operator set still wins.
+    pub async fn reread_polling(&self, spec: PollingSpec) {
+        let polling = &self.core.polling;
+        let state = polling.state.lock().await;
+        if polling.spec() == spec {
+            return;
+        }
+        *polling.spec.write().unwrap_or_else(PoisonError::into_inner) = spec;
+        self.puts_in_force(&state);
+        drop(state);
+        self.core.connections.values().for_each(|conn| self.core.wake(&conn));
+    }
+
+    /// Counted under the lock, so that of two changes the later one holds; only the laying off waits for answers under way, and an operator
+    /// need not.
+    fn puts_in_force(&self, state: &PollingState) {
+        let polling = &self.core.polling;
+        let (on, workers) = in_force(polling.spec(), state);
+        polling.on.store(on, Ordering::Relaxed);
+        let (core, surplus) = (self.core.clone(), polling.employ(workers));
+        self.core.spawn(async move { core.polling.lay_off(surplus).await });
     }
 }
 

@@ -1,6 +1,7 @@
 //! From durable records and `now` to the read models of `view`. Pure but for reading the store's snapshots.
 
 use super::accounts;
+use super::banners;
 use super::budgets;
 use super::controls;
 use super::core::{Conn, Core};
@@ -10,150 +11,40 @@ use super::items;
 use super::phases;
 use super::plans;
 use super::scans::show;
+use super::snapshot::{self, Snapshot, Watched};
 use super::targets::{Origin, Target};
 use super::view::*;
-use super::voices::{self, Voice};
+use super::voices;
 use super::words::{self, Said, Standing};
-use crate::domain::connection::{Breaker, ConnectionState, Hold, HoldReason, HoldScope};
+use crate::domain::connection::{Breaker, HoldReason};
 use crate::domain::event::Event;
-use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
 use crate::domain::spec::Retry;
 use crate::domain::state::State;
-use crate::domain::target::{Phase, TargetState};
-use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
-use crate::rules::budget::{Refusal, Usage};
+use crate::domain::target::TargetState;
+use crate::domain::time::{Span, Steady};
 use crate::rules::freshness::{self, Facts};
 use crate::store::StoreError;
-
-/// A connection at one moment: everything that its views are made of.
-pub struct Snapshot {
-    pub now: Now,
-    pub state: ConnectionState,
-    /// All that are not lifted.
-    pub holds: Vec<Hold>,
-    pub usage: Vec<Usage>,
-    /// What the budget would tell the poller at its next poll.
-    exhausted_until: Option<Steady>,
-    /// As planned: what decides freshness. Neither a backoff nor a ramp makes an answer fresh for longer.
-    planned: Span,
-    /// As it is now: with the backoff and what the way back from a hold adds.
-    pace: Span,
-    /// Why nothing that comes in can be written, if so.
-    store: Option<String>,
-    /// Polling is off for the whole process; who switched it off and when, if that was an operator.
-    all_off: Option<Option<(String, Wall)>>,
-    /// How the scans stand.
-    feeds: Vec<TargetState>,
-}
-
-impl Snapshot {
-    pub fn take(core: &Core, conn: &Conn) -> Result<Snapshot, StoreError> {
-        let now = core.clock.now();
-        let state = core.store.connection(&conn.spec.key)?.unwrap_or_default();
-        let targets = conn.targets.now();
-        let mut endpoints: Vec<Endpoint> = targets.iter().filter_map(|t| t.endpoint.clone()).collect();
-        endpoints.extend(conn.scans.iter().filter_map(|scan| scan.question.endpoint.clone()));
-        endpoints.extend(conn.spec.commands.iter().map(|c| c.endpoint()));
-        endpoints.sort_unstable();
-        endpoints.dedup();
-        let holds = core.store.holds(conn.credential);
-        let planned = conn.base_interval();
-        Ok(Snapshot {
-            pace: conn.effective_interval(&state, &holds),
-            holds,
-            usage: core.store.usage(conn.credential, &now, &endpoints),
-            exhausted_until: exhausted_until(core, conn, &state, planned, &now),
-            all_off: core.polling.off(&core.store)?,
-            store: core.store.health().err().map(|e| e.to_string()),
-            feeds: show::asked(core, conn)?,
-            state,
-            planned,
-            now,
-        })
-    }
-
-    /// What stops everybody now.
-    fn hold(&self) -> Option<&Hold> {
-        self.holds.iter().find(|h| h.scope == HoldScope::Credential && h.is_in_force(self.now.steady))
-    }
-
-    /// What stops a target alone: a hold of its endpoint, in force.
-    fn hold_of(&self, target: &Target) -> Option<&Hold> {
-        let endpoint = HoldScope::Endpoint(target.endpoint.clone()?);
-        self.holds.iter().find(|h| h.scope == endpoint && h.is_in_force(self.now.steady))
-    }
-
-    fn facts(&self, conn: &Conn, target: Option<(&Target, &TargetState)>) -> Facts {
-        let spec = target.map(|(t, _)| &t.spec);
-        let interval = target.map_or(self.planned, |(t, _)| conn.renewed_every(t, self.planned));
-        Facts {
-            clock_untrusted: self.now.trust == ClockTrust::Untrusted,
-            enabled: self.is_polled(conn),
-            hold: self.hold().map(|h| h.reason),
-            endpoint_held: target.is_some_and(|(t, _)| self.hold_of(t).is_some()),
-            exhausted: self.exhausted_until.is_some(),
-            breaker_open: !matches!(self.state.breaker, Breaker::Closed),
-            age: target.and_then(|(_, s)| s.as_of).map(|as_of| self.now.age_of(as_of)),
-            reading_age: target.and_then(|(t, s)| s.reading_age(&t.spec, &self.now)),
-            failing: self.store.is_some() || target.is_some_and(|(_, s)| s.trouble.is_some()),
-            interval,
-            fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(interval.0.saturating_mul(2))),
-            expires_after: spec.and_then(|s| s.expires_after),
-        }
-    }
-
-    /// Whether Larder asks by itself.
-    fn is_polled(&self, conn: &Conn) -> bool {
-        conn.enabled(&self.state) && self.all_off.is_none()
-    }
-
-    fn at(&self, stamp: Stamp) -> When {
-        When(stamp.wall)
-    }
-
-    fn steady(&self, at: Steady) -> When {
-        When(self.now.wall_of(at))
-    }
-}
-
-/// The budget is exhausted for the poller if it must skip a whole poll for it.
-fn exhausted_until(core: &Core, conn: &Conn, state: &ConnectionState, interval: Span, now: &Now) -> Option<Steady> {
-    let targets = conn.targets.now();
-    let mut polled = conn.scans.iter().map(|scan| &scan.question).chain(targets.iter()).filter(|t| t.is_polled());
-    let (target, endpoint) = polled.find_map(|t| Some((t, t.endpoint.clone()?)))?;
-    let due = now.steady.max(state.next_poll_at.map(|at| at.steady).unwrap_or_default());
-    let ask = conn.ask(Caller::Poller, endpoint, target.cost());
-    match core.store.would_admit(conn.credential, now, &ask) {
-        Err(Refusal::NotUntil { at, .. }) if at > due + interval => Some(at),
-        Err(Refusal::NeverFits { .. }) => Some(Steady::MAX),
-        _ => None,
-    }
-}
+use std::sync::Arc;
 
 pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError> {
     let snapshot = Snapshot::take(core, conn)?;
-    let (mut ages, mut voices) = (Vec::new(), Vec::new());
-    let targets = conn.targets.now();
-    for target in targets.iter() {
-        if matches!(target.life().phase, Phase::Active | Phase::Pending) {
-            let state =
-                show::through(conn, target, core.store.target(&target.key)?.unwrap_or_default(), &snapshot.feeds);
-            let facts = snapshot.facts(conn, Some((target, &state)));
-            ages.push(facts.counted_age().map(Span::as_secs));
-            voices.push(Voice::of(&target.key.target, &facts, state.trouble));
-        }
-    }
-    let (state, trouble) = voices::spoken(&voices, freshness::state(&snapshot.facts(conn, None)));
-    let standing = Standing { trouble, ..standing(conn, &snapshot, state, None) };
+    let watched = snapshot::watched(core, conn, &snapshot)?;
+    let voices = snapshot::voices(&watched);
+    let spoken = voices::spoken(&voices, snapshot::own_word(conn, &snapshot));
+    let standing = Standing { trouble: spoken.trouble, ..standing(conn, &snapshot, spoken.state, None) };
+    let ages = watched.iter().map(|w| w.facts.counted_age()).collect::<Option<Vec<Span>>>();
+    let oldest = ages.and_then(|ages| ages.into_iter().max());
     let plan = conn.plan();
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),
         provider: conn.spec.provider.clone(),
-        state,
+        state: spoken.state,
         sentence: words::connection_sentence(&standing, &snapshot.now),
+        banner: banners::of_connection(conn, (&snapshot, &standing), (&watched, &spoken)),
+        turns: snapshot.turns(&spoken.turns),
         enabled: conn.enabled(&snapshot.state),
         hold: snapshot.hold().map(|h| holding::hold(&snapshot.now, h)),
         endpoint_holds: holding::alone(&snapshot.now, &snapshot.holds),
@@ -166,14 +57,15 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
             effective_interval_seconds: Seconds(snapshot.pace),
             stretched: plans::stretched(&plan),
             last_poll_at: snapshot.state.last_poll_at.map(|s| snapshot.at(s)),
-            next_poll_at: next_poll(conn, &snapshot).map(|s| snapshot.steady(s)),
+            next_poll_at: standing.next_poll.map(|s| snapshot.steady(s)),
         },
         controls: controls::view(conn, &snapshot.state, &snapshot.now),
         credential: accounts::view(core, conn)?,
         forecast: plans::forecast(&plan),
-        oldest_age_seconds: ages.iter().copied().collect::<Option<Vec<_>>>().and_then(|a| a.into_iter().max()),
+        oldest_age_seconds: oldest.map(Span::as_secs),
+        oldest_since: oldest.map(|age| When(snapshot.now.wall() - age)),
         findings: core.store.open_findings(&conn.spec.key, MOST_OPEN)?.into_iter().map(FindingView::from).collect(),
-        targets: targets.iter().map(|t| t.key.target.to_string()).collect(),
+        targets: conn.targets.now().iter().map(|t| t.key.target.to_string()).collect(),
         commands: conn.spec.commands.iter().map(command).collect(),
     })
 }
@@ -212,6 +104,10 @@ fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State, target: Option<&T
         }),
         recovery: holding::recovery(&s.now, &s.holds).map(|r| r.sentence),
         next_poll: next_poll(conn, s),
+        breaker_since: match s.state.breaker {
+            Breaker::Open { since, .. } | Breaker::HalfOpen { since } => Some(since.wall),
+            Breaker::Closed => None,
+        },
         breaker_until: match s.state.breaker {
             Breaker::Open { until, .. } => Some(until),
             _ => None,
@@ -230,27 +126,21 @@ pub fn target(
     core: &Core,
     conn: &Conn,
     s: &Snapshot,
-    target: &Target,
+    target: &Arc<Target>,
     items: &[Item],
 ) -> Result<TargetView, StoreError> {
     let state = show::through(conn, target, core.store.target(&target.key)?.unwrap_or_default(), &s.feeds);
     let facts = s.facts(conn, Some((target, &state)));
-    let word = freshness::state(&facts);
     let age = facts.counted_age();
-    let fresh = age.is_some_and(|age| age <= facts.fresh_for) && !facts.failing;
+    let available = age.is_some() && !freshness::is_expired(&facts);
+    let fresh = available && age.is_some_and(|age| age <= facts.fresh_for) && !facts.failing;
     // An age that may be greater than shown is not fresh.
     let fresh = fresh && !facts.clock_untrusted;
-    let fresh = fresh && facts.expires_after.is_none_or(|bound| age.is_some_and(|age| age <= bound));
-    let standing = standing(conn, s, word, Some(target));
-    let life = target.life();
-    let reason = |said| match phases::left_alone(target, &life, &s.now) {
-        Some(sentence) => sentence,
-        None => words::target_reason(&state, &standing, &s.now, said),
-    };
-    let (reason, quoting) = (reason(Said::Beside), reason(Said::Quoted));
-    let dated = target.spec.observed_at.as_ref();
-    let is_undated = dated.is_some() && state.item_count > 0 && state.observed_at.is_none();
-    let shown: Vec<ItemView> = items.iter().map(|i| items::item(&s.now, &target.spec, &state, i)).collect();
+    let shown = items.iter().map(|i| items::item(&s.now, &target.spec, &state, i));
+    let shown: Vec<ItemView> = shown.map(|i| if available { i } else { items::withheld(i) }).collect();
+    let subject = Watched { target: target.clone(), state, facts };
+    let told = told(conn, s, &subject, fresh);
+    let (Watched { state, facts, .. }, life) = (subject, target.life());
     Ok(TargetView {
         name: target.key.target.to_string(),
         organization: target.key.connection.organization.to_string(),
@@ -259,20 +149,22 @@ pub fn target(
         phase_since: life.since.map(|at| s.at(at)),
         phase_by: life.by.clone(),
         phase_why: life.why.clone(),
-        origin: match target.origin {
-            Origin::Configured => "configured",
-            Origin::Put { .. } => "put",
-        },
+        origin: if matches!(target.origin, Origin::Put { .. }) { "put" } else { "configured" },
         endpoint: target.endpoint.as_ref().map(ToString::to_string),
-        state: word,
-        sentence: words::target_sentence(&state, &facts, is_undated, &quoting, &s.now),
+        state: told.word,
+        sentence: told.sentence,
+        banner: told.banner,
+        turns: s.turns(&freshness::turns(&facts)),
+        available,
+        expires_at: expires_at(s, &facts).filter(|_| available),
         as_of: state.as_of.map(|a| s.at(a)),
         age_seconds: age.map(Span::as_secs),
-        observed_at: dated.and(state.observed_at).map(When),
+        aged_since: age.map(|age| When(s.now.wall() - age)),
+        observed_at: target.spec.observed_at.as_ref().and(state.observed_at).map(When),
         reading_age_seconds: facts.reading_age.map(Span::as_secs),
         fresh,
         fresh_for_seconds: Seconds(facts.fresh_for),
-        stale: stale(s, target, &state, &facts, &reason).filter(|_| !fresh),
+        stale: told.stale,
         changed_at: state.changed_at.map(|a| s.at(a)),
         attempted_at: state.attempted_at.map(|a| s.at(a)),
         item_count: state.item_count,
@@ -280,11 +172,48 @@ pub fn target(
         scan: target.pager.as_ref().and(state.scan.as_ref()).map(show::pages),
         fed_by: show::fed(conn, target, &s.feeds),
         refresh: show::refresh(conn, target),
-        etag: etag(&state, &shown, word),
+        etag: etag(&state, &shown, told.word),
         items: shown,
-        reason,
-        is_undated,
+        reason: told.reason,
+        is_undated: told.is_undated,
     })
+}
+
+/// What is said of a target.
+struct Told {
+    word: State,
+    sentence: String,
+    reason: String,
+    banner: BannerView,
+    stale: Option<StaleView>,
+    is_undated: bool,
+}
+
+fn told(conn: &Conn, s: &Snapshot, subject: &Watched, fresh: bool) -> Told {
+    let Watched { target, state, facts } = subject;
+    let word = freshness::state(facts);
+    let standing = standing(conn, s, word, Some(target));
+    let left_alone = phases::left_alone(target, &target.life(), &s.now);
+    let reason = |said| match &left_alone {
+        Some(sentence) => sentence.clone(),
+        None => words::target_reason(state, &standing, &s.now, said),
+    };
+    let (reason, quoting) = (reason(Said::Beside), reason(Said::Quoted));
+    let is_undated = target.spec.observed_at.is_some() && state.item_count > 0 && state.observed_at.is_none();
+    let stale = stale(s, target, state, facts, &reason).filter(|_| !fresh);
+    Told {
+        word,
+        sentence: words::target_sentence(state, facts, is_undated, &quoting, &s.now),
+        banner: banners::of_target(conn, (s, &standing), subject, (left_alone, stale.as_ref())),
+        reason,
+        stale,
+        is_undated,
+    }
+}
+
+fn expires_at(s: &Snapshot, facts: &Facts) -> Option<When> {
+    let (bound, age) = facts.expires_after.zip(facts.counted_age())?;
+    Some(When(s.now.wall() + Span(bound.0.saturating_sub(age.0))))
 }
 
 /// Law 5: since when, why, and what the provider said.

@@ -104,6 +104,8 @@ async fn ask(core: &Core, conn: &Conn, target: &Target, asking: Asking, by: &str
     loop {
         let current = core.connections.get(&conn.spec.key);
         match ask_with(core, current.as_deref().unwrap_or(conn), target, asking.clone(), by).await {
+            // What is asked is another question now, which nobody has seen.
+            Err(Stopped::Superseded) if !core.asks_still(conn, target) => return Err(Stopped::Superseded),
             Err(Stopped::Superseded) => {}
             done => return done,
         }

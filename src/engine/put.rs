@@ -38,11 +38,13 @@ impl Appliance {
         phase: Option<Phase>,
         by: &str,
     ) -> Result<(TargetView, bool), Denied> {
-        let conn = self.conn(&key.connection)?;
+        let targets = Arc::clone(&self.conn(&key.connection)?.targets);
         self.core.begun.cancelled().await;
-        let read = &self.core.putting.read;
+        let changing = targets.changing.lock().await;
+        // As it is while nothing else changes.
+        let conn = self.conn(&key.connection)?;
+        let read = &conn.putting.read;
         let spec = read(&key.connection, &key.target, body).map_err(|wrong| Denied::Invalid(wrong.join("; ")))?;
-        let changing = conn.targets.changing.lock().await;
         let before = conn.target(&key.target);
         refuse(&conn, before.as_deref(), &key.target)?;
         let put = Put::of(&self.core, key, before.as_deref(), (body, phase, by))?;
@@ -94,7 +96,8 @@ impl Appliance {
 
     /// What a target of this connection may be like.
     pub fn patterns(&self, key: &ConnectionKey) -> Vec<String> {
-        self.core.putting.patterns.get(key).cloned().unwrap_or_default()
+        let conn = self.core.connections.get(key);
+        conn.and_then(|conn| conn.putting.patterns.get(key).cloned()).unwrap_or_default()
     }
 }
 

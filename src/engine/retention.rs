@@ -14,14 +14,21 @@ const EVERY: Span = Span::from_secs(86_400);
 /// Between two parts: polls and readers come first.
 const PAUSE: Span = Span(200);
 
-/// Runs until the engine stops, if any connection has a rule.
+/// Runs until the engine stops; sleeps while no connection has a rule.
 pub async fn run(core: Arc<Core>) {
-    let ruled: Vec<Arc<Conn>> = core.connections.values().filter(|conn| conn.spec.keep_history.is_some()).collect();
     let mut due = core.clock.now().steady + FIRST;
-    while !ruled.is_empty() {
+    while !core.stop.is_cancelled() {
+        let ruled: Vec<Arc<Conn>> = core.connections.values().filter(|conn| conn.spec.keep_history.is_some()).collect();
+        let waits = async {
+            match ruled.is_empty() {
+                true => std::future::pending().await,
+                false => core.clock.sleep_until(due).await,
+            }
+        };
         tokio::select! {
             () = core.stop.cancelled() => return,
-            () = core.clock.sleep_until(due) => round(&core, &ruled).await,
+            () = core.changed.notified() => continue,
+            () = waits => round(&core, &ruled).await,
         }
         due = core.clock.now().steady + EVERY;
     }

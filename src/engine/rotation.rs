@@ -106,8 +106,8 @@ async fn replace(core: &Core, key: &ConnectionKey, change: Change, from: From) -
         .consider(key, change)
         .map_err(|why| Denied::Invalid(format!("the credential cannot be used: {why}")))?;
     // None is under way while its refresh token becomes another one.
-    let renewals = core.renewals.get(&conn.credential);
-    let _renewing = match renewals {
+    let renewals = core.renewal(conn.credential);
+    let _renewing = match &renewals {
         Some(alone) => Some(alone.lock().await),
         None => None,
     };
@@ -183,7 +183,7 @@ impl Rotation {
         let (Some(refresh), client_secret) = self.considered.secrets() else { return Ok(()) };
         let (connection, credential) = (self.spec.key.clone(), self.conn.credential);
         let stored = core.store.sealed(credential)?.map(|sealed| (sealed.version, sealed.bytes));
-        vault.replant(Joining { connection, credential, spec, refresh, client_secret, stored });
+        vault.plant(Joining { connection, credential, spec, refresh, client_secret, stored });
         Ok(())
     }
 

@@ -173,7 +173,7 @@ impl Deref for TargetSet {
 }
 
 impl TargetSet {
-    fn of(list: Vec<Arc<Target>>) -> TargetSet {
+    pub fn of(list: Vec<Arc<Target>>) -> TargetSet {
         let places = list.iter().enumerate().map(|(at, target)| (target.key.target.clone(), at)).collect();
         TargetSet { list, places }
     }
@@ -217,6 +217,11 @@ impl Targets {
     pub fn put(&self, target: Arc<Target>) {
         let mut set = self.set.write().unwrap_or_else(PoisonError::into_inner);
         *set = Arc::new(set.with(target));
+    }
+
+    /// All of them, in this order.
+    pub fn replace(&self, targets: Vec<Arc<Target>>) {
+        *self.set.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(TargetSet::of(targets));
     }
 
     pub fn remove(&self, name: &TargetName) {

@@ -57,7 +57,13 @@ pub fn begin(core: &Arc<Core>, conn: &Arc<Conn>) {
     }
     for _ in 0..WORKERS {
         let (task_core, triggers, key) = (Arc::clone(core), Arc::clone(&conn.triggers), conn.spec.key.clone());
-        core.spawn(async move { run(&task_core, &triggers, &key).await });
+        let left = conn.left.clone();
+        core.spawn(async move {
+            tokio::select! {
+                () = left.cancelled() => {}
+                () = run(&task_core, &triggers, &key) => {}
+            }
+        });
     }
 }
 

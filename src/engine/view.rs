@@ -2,6 +2,7 @@
 //! every surface renders from the same record, so that no two of them can differ in age (A28).
 //! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
 
+mod banner;
 mod controls;
 mod denied;
 mod planned;
@@ -15,6 +16,7 @@ use crate::domain::finding::Finding;
 use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::item::FieldValue;
 use crate::domain::state::State;
+pub use banner::{ActionKind, ActionView, BannerView, TurnView};
 pub use controls::*;
 pub use denied::Denied;
 pub use planned::*;
@@ -34,6 +36,10 @@ pub struct ConnectionView {
     pub state: State,
     /// The state in one sentence: what happened, since when, what still works, when it changes.
     pub sentence: String,
+    /// The same in its parts.
+    pub banner: BannerView,
+    /// What the state becomes by age alone.
+    pub turns: Vec<TurnView>,
     pub enabled: bool,
     /// What stops the whole credential.
     pub hold: Option<HoldView>,
@@ -51,6 +57,9 @@ pub struct ConnectionView {
     pub forecast: ForecastView,
     /// Age of the oldest last good answer among the active targets; `None` if one was never answered.
     pub oldest_age_seconds: Option<u64>,
+    /// Since when that age is counted, for pages that let it grow.
+    #[serde(skip)]
+    pub oldest_since: Option<When>,
     /// What the owners should know: the open ones, oldest first.
     pub findings: Vec<FindingView>,
     /// Names of the targets and commands, in the order of the file.
@@ -174,10 +183,22 @@ pub struct TargetView {
     pub endpoint: Option<String>,
     pub state: State,
     pub sentence: String,
+    /// The state in its parts.
+    pub banner: BannerView,
+    /// What the state becomes by age alone.
+    pub turns: Vec<TurnView>,
+    /// Whether there is anything that may be used: false before the first answer, and once the last is older than `expires_after`, whatever
+    /// the state says of the reason. Then no item has a state or fields.
+    pub available: bool,
+    /// When that ends if nothing new comes in; null: never, or it has.
+    pub expires_at: Option<When>,
     /// When the last good answer arrived.
     pub as_of: Option<When>,
     /// The age that counts: since then, or of the reading where the provider dates it and it is older.
     pub age_seconds: Option<u64>,
+    /// Since when that age is counted, for pages that let it grow.
+    #[serde(skip)]
+    pub aged_since: Option<When>,
     /// The newest time that the provider gives its readings; null where it gives none that can be believed.
     pub observed_at: Option<When>,
     pub reading_age_seconds: Option<u64>,

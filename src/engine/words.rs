@@ -2,12 +2,13 @@
 //! say the same.
 
 mod holds;
+mod states;
 
 pub use holds::{KEY_FILE, TOKEN_ENDPOINT, easing, hold_ended, hold_sentence, hold_started, probing, ramp_began};
+pub use states::{Parts, parts, works};
 
 use super::core::Conn;
 use super::fetch::Stopped;
-use super::fetch::circuit::ailing;
 use super::fetch::exchange::Exchanged;
 use super::targets::Target;
 use crate::domain::connection::{Hold, Recent};
@@ -75,9 +76,11 @@ pub fn time_ahead(at: Steady, now: &Now, telling: Telling) -> String {
 }
 
 /// `at 10:30 (in 3 h 12 min)`, `now`.
-fn when(at: Steady, now: &Now) -> String {
-    let preposition = if at.since(now.steady) == Span(0) { "" } else { "at " };
-    format!("{preposition}{}", time_ahead(at, now, Telling::Anew))
+fn when(at: Steady, now: &Now, telling: Telling) -> String {
+    match at.since(now.steady) {
+        Span(0) => "now".to_owned(),
+        _ => format!("at {}", time_ahead(at, now, telling)),
+    }
 }
 
 /// A text with a full stop behind it, unless it ends like a sentence already.
@@ -115,7 +118,7 @@ pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
             format!("there is a new access token, and nothing to ask again with: {}", refused(refusal, now, telling))
         }
         Stopped::Paused => "the connection is paused".to_owned(),
-        Stopped::Superseded => "the credential was replaced meanwhile".to_owned(),
+        Stopped::Superseded => "the connection was changed meanwhile".to_owned(),
         Stopped::Unaskable(why) => format!("the request {why}"),
         Stopped::Store(e) => e.to_string(),
     }
@@ -189,6 +192,7 @@ pub struct Standing<'a> {
     /// The way back after one.
     pub recovery: Option<String>,
     pub next_poll: Option<Steady>,
+    pub breaker_since: Option<Wall>,
     pub breaker_until: Option<Steady>,
     pub recent: Recent,
     pub next_free: Option<Steady>,
@@ -202,76 +206,18 @@ pub struct Standing<'a> {
 }
 
 pub fn connection_sentence(s: &Standing, now: &Now) -> String {
-    let mut sentence = state_sentence(s, now);
-    if let Some(why) = s.store {
-        sentence = format!("{sentence} {}", unwritten(why));
-    }
-    // One endpoint that waits by itself is not the connection's state, and not left unsaid.
-    if let Some(hold) = s.hold.filter(|h| h.scope.endpoint().is_some() && s.state > State::Held) {
-        sentence = format!("{sentence} {}", hold_sentence(s.conn, hold, now, Telling::Anew));
-    }
-    match &s.recovery {
-        Some(recovery)
-            if matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never) =>
-        {
-            format!("{sentence} {recovery}")
-        }
-        _ => sentence,
-    }
+    let beside = beside(s, now, Telling::Anew);
+    std::iter::once(parts(s, now, Telling::Anew).sentence()).chain(beside).collect::<Vec<_>>().join(" ")
 }
 
-fn state_sentence(s: &Standing, now: &Now) -> String {
-    let next = s.next_poll.map_or_else(|| "when polling is on".to_owned(), |at| when(at, now));
-    let trouble = s.trouble.map(|(target, t)| format!("{target} is not {}", renewed_since(t, now, Said::Quoted)));
-    let failing = trouble.as_ref().map(|t| format!(" {t}")).unwrap_or_default();
-    match s.state {
-        State::ClockUntrusted => format!(
-            "This machine's clock says {}, which is behind the newest entry of the file. Set the clock; \
-             until then ages from before the restart may be greater than shown. The limits are kept under either clock.",
-            clock_time(now.wall(), Wall(i64::MIN))
-        ),
-        State::Disabled if s.all_off.is_some() => match s.all_off.iter().flatten().next() {
-            Some((by, at)) => format!(
-                "Polling of the whole appliance was switched off by {by} at {}; only what people ask for is requested.",
-                clock_time(*at, now.wall())
-            ),
-            None => "Polling of the whole appliance is switched off in the configuration; only what people ask for is \
-                     requested."
-                .to_owned(),
-        },
-        State::Disabled => match &s.disabled_by {
-            Some((by, at)) => {
-                format!("Paused by {by} at {}; nothing is requested.", clock_time(*at, now.wall()))
-            }
-            None => "Polling is switched off in the configuration; nothing is requested.".to_owned(),
-        },
-        State::CredentialRejected | State::Held => {
-            s.hold.map_or_else(|| "Held.".to_owned(), |h| hold_sentence(s.conn, h, now, Telling::Anew))
-        }
-        State::Exhausted => match (s.hold, s.next_free) {
-            (Some(hold), _) => hold_sentence(s.conn, hold, now, Telling::Anew),
-            (None, Some(at)) => {
-                format!("The budget is used up. New values from {}.", time_ahead(at, now, Telling::Anew))
-            }
-            (None, None) => "The budget leaves the poller nothing.".to_owned(),
-        },
-        State::BreakerOpen => format!(
-            "{}.{failing} Tried again {} with one request.",
-            ailing(s.conn, s.recent),
-            s.breaker_until.map_or_else(|| "once it is due,".to_owned(), |at| when(at, now))
-        ),
-        State::Expired => format!("The values are too old to use.{failing} Next poll {next}."),
-        State::Stale => format!("The values are older than they should be.{failing} Next poll {next}."),
-        State::Ageing => match trouble {
-            Some(trouble) => format!("{trouble} Next poll {next}."),
-            None => format!("The values are due to be renewed. Next poll {next}."),
-        },
-        State::Fresh => format!("Everything is as it should be. Next poll {next}."),
-        State::Never => match s.trouble {
-            Some((target, t)) => format!("{target}: {} Next poll {next}.", no_answer_yet(t, Said::Quoted)),
-            None => format!("Not polled yet. First request {next}."),
-        },
-    }
+/// What is true beside the state and must not be left unsaid.
+pub fn beside(s: &Standing, now: &Now, telling: Telling) -> Vec<String> {
+    let unwritten = s.store.map(unwritten);
+    // One endpoint that waits by itself is not the connection's state.
+    let alone = s.hold.filter(|h| h.scope.endpoint().is_some() && s.state > State::Held);
+    let alone = alone.map(|hold| hold_sentence(s.conn, hold, now, telling));
+    let by_age = matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never);
+    [unwritten, alone, s.recovery.clone().filter(|_| by_age)].into_iter().flatten().collect()
 }
 
 /// `renewed since 07:55:03: unexpected answer (500). It said: ...`
@@ -372,8 +318,8 @@ mod tests {
         let clock = clock_time(now().wall_of(at), now().wall());
         assert_eq!(time_ahead(at, &now(), Telling::Kept), clock);
         assert_eq!(time_ahead(at, &now(), Telling::Anew), format!("{clock} (in 5 s)"));
-        assert_eq!(when(at, &now()), format!("at {clock} (in 5 s)"));
-        assert_eq!(when(now().steady, &now()), "now", "and never \"at now\"");
+        assert_eq!(when(at, &now(), Telling::Anew), format!("at {clock} (in 5 s)"));
+        assert_eq!(when(now().steady, &now(), Telling::Kept), "now", "and never \"at now\"");
         let stopped = Stopped::Refused(Refusal::NotUntil { at, limit: "day".into() });
         assert!(!why(&stopped, &now(), Telling::Kept).contains("(in "));
     }

@@ -34,6 +34,12 @@ impl Facts {
     pub fn counted_age(&self) -> Option<Span> {
         self.age.map(|age| age.max(self.reading_age.unwrap_or_default()))
     }
+
+    /// The same, so much later, if nothing happens.
+    fn after(&self, passed: Span) -> Facts {
+        let older = |age: Span| Span(age.0.saturating_add(passed.0));
+        Facts { age: self.age.map(older), reading_age: self.reading_age.map(older), ..*self }
+    }
 }
 
 /// The first that is true, in the order of [`State::ALL`].
@@ -74,6 +80,37 @@ fn by_age(facts: &Facts) -> State {
     }
     // When to ask again goes by when it was asked, however old the provider's news is.
     if facts.failing || answered > due_age(facts.interval) { State::Ageing } else { State::Fresh }
+}
+
+/// Whether the last good answer is older than it may be used, whatever keeps it from being renewed: then it is shown as unavailable.
+pub fn is_expired(facts: &Facts) -> bool {
+    facts.expires_after.zip(facts.counted_age()).is_some_and(|(bound, age)| age > bound)
+}
+
+/// What the word becomes by age alone if nothing is answered, and in how long, in the order of time. Empty where something else
+/// decides the word: an obstacle, or that there is no answer.
+pub fn turns(facts: &Facts) -> Vec<(Span, State)> {
+    let (None, Some(answered), Some(age)) = (obstacle(facts), facts.age, facts.counted_age()) else {
+        return Vec::new();
+    };
+    let beyond = |bound: Span, age: Span| (age <= bound).then(|| Span((bound.0 - age.0).saturating_add(1)));
+    let mut moments: Vec<Span> = [
+        beyond(due_age(facts.interval), answered),
+        beyond(facts.fresh_for, age),
+        facts.expires_after.and_then(|bound| beyond(bound, age)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    moments.sort_unstable();
+    let mut word = by_age(facts);
+    let turn = |at: Span| {
+        let next = by_age(&facts.after(at));
+        let turned = next != word;
+        word = next;
+        turned.then_some((at, next))
+    };
+    moments.into_iter().filter_map(turn).collect()
 }
 
 /// The age at which a renewal is overdue: the interval and a grace for the request itself, a tenth of it but at least 2 s.
@@ -215,6 +252,50 @@ mod tests {
             let word = state(&Facts { age: Some(Span(ms)), ..f });
             assert_eq!(word, if ms <= 80_000 { State::Fresh } else { State::Stale }, "{ms} ms");
         }
+    }
+
+    /// Every half second of a quarter of an hour, over combinations of ages, bounds and failures.
+    #[test]
+    fn the_turns_say_every_later_word_and_when() {
+        let bounds = [(75, 90, None), (75, 90, Some(600)), (600, 80, Some(90)), (75, 90, Some(90)), (5, 700, None)];
+        for ((interval, fresh, expires), failing) in bounds.into_iter().flat_map(|b| [(b, false), (b, true)]) {
+            for (age, reading) in [(0, None), (10, Some(85)), (89, None), (90, Some(91)), (400, None), (601, None)] {
+                let now = Facts {
+                    age: Some(Span::from_secs(age)),
+                    reading_age: reading.map(Span::from_secs),
+                    failing,
+                    interval: Span::from_secs(interval),
+                    fresh_for: Span::from_secs(fresh),
+                    expires_after: expires.map(Span::from_secs),
+                    ..facts()
+                };
+                let turns = turns(&now);
+                for ms in (0..900_000).step_by(500).flat_map(|ms| [ms, ms + 1]) {
+                    let told = turns.iter().rev().find(|(at, _)| at.0 <= ms).map_or(state(&now), |(_, word)| *word);
+                    assert_eq!(told, state(&now.after(Span(ms))), "{ms} ms after {now:?}: {turns:?}");
+                }
+            }
+        }
+        for still in [Facts { hold: Some(HoldReason::RateLimited), ..facts() }, Facts { age: None, ..facts() }] {
+            assert_eq!(turns(&still), [], "no age decides there");
+        }
+    }
+
+    #[test]
+    fn what_is_too_old_is_expired_behind_every_obstacle() {
+        let old = Facts { age: Some(Span(600_001)), ..facts() };
+        for facts in [
+            old,
+            Facts { enabled: false, ..old },
+            Facts { hold: Some(HoldReason::RateLimited), ..old },
+            Facts { age: Some(Span(0)), reading_age: old.age, ..facts() },
+        ] {
+            assert!(is_expired(&facts), "{facts:?}");
+        }
+        for young in [facts(), Facts { age: Some(Span(600_000)), ..facts() }, Facts { expires_after: None, ..old }] {
+            assert!(!is_expired(&young), "{young:?}");
+        }
+        assert!(!is_expired(&Facts { age: None, ..facts() }), "never answered is another word");
     }
 
     #[test]

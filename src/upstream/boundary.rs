@@ -69,7 +69,7 @@ pub fn credential(installation: &[u8; 32], spec: &ConnectionSpec, secrets: &Secr
 }
 
 /// `scheme://host[:port]` of a base URL.
-pub(super) fn origin(base_url: &str) -> &str {
+pub fn origin(base_url: &str) -> &str {
     let host = base_url.find("://").map_or(0, |at| at + 3);
     let end = base_url[host..].find('/').map_or(base_url.len(), |at| host + at);
     &base_url[..end]

@@ -6,7 +6,8 @@
 //! that tries again makes the provider count twice (law 1), and one that does not loses a unit of a small quota. At the
 //! pace of a rate-limited API a new socket costs nothing that matters, and TLS resumes its session.
 
-use super::clients::{one_shot_client, secure_client, use_ring};
+use super::arrivals::{Arrival, Stored};
+use super::boundary::Secrets;
 use super::coding::{self, Decoded as Unpacked};
 use super::gate::{Attempt, Progress};
 use super::keyring::Keyring;
@@ -14,8 +15,8 @@ use super::messenger::Messenger;
 use super::pass::{Passed, Passing};
 use super::redact::Redactor;
 use super::route::{Attached, NoWay, Route};
-use super::tokens::{Renewal, Renewed, Vault};
-use super::wire::Wire;
+use super::tokens::{Renewal, Renewed, SealKey, Vault};
+use super::ways::Ways;
 use super::{Door, Opened, Request, fault};
 use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, CredentialId};
@@ -29,29 +30,23 @@ use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
     HeaderValue,
 };
-use reqwest::{Client, Method, Response, Url};
-use std::collections::BTreeMap;
+use reqwest::{Client, Method, Response};
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What went wrong, and a sentence about it.
 pub(super) type Fault = (Failure, String);
 
 /// The network through reqwest and rustls.
 pub struct HttpDoor {
-    pub(super) routes: BTreeMap<ConnectionKey, Route>,
-    plain: Client,
-    /// `None` where no connection uses https: a machine without certificate authorities can still poll its own network.
-    tls: Option<Client>,
-    /// For what is passed on octet by octet.
-    pub(super) wire: Wire,
+    pub(super) ways: Ways,
     pub(super) redactor: Redactor,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) keyring: Keyring,
-    pub(super) vault: Option<Vault>,
-    /// Where the credentials of the vault are renewed.
-    token_routes: BTreeMap<CredentialId, Route>,
+    /// Made when the first connection comes that renews its tokens.
+    pub(super) vault: OnceLock<Vault>,
     messenger: Option<Messenger>,
 }
 
@@ -64,28 +59,32 @@ impl HttpDoor {
         redactor: Redactor,
         vault: Option<Vault>,
     ) -> Result<HttpDoor, String> {
-        use_ring();
-        let mut routes = BTreeMap::new();
+        let ways = Ways::new()?;
         for spec in connections {
-            routes.insert(spec.key.clone(), Route::new(spec, keyring.in_force(&spec.key).0.as_ref())?);
+            let route = Route::new(spec, keyring.in_force(&spec.key).0.as_ref())?;
+            ways.prepare(&spec.key, &route)?;
+            ways.lead(spec.key.clone(), route);
         }
-        let mut token_routes = BTreeMap::new();
-        let mut secure = routes.iter().find(|(_, route)| route.uses_tls()).map(|(key, _)| key);
         for spec in connections {
             let Some((oauth, credential)) = spec.oauth.as_ref().zip(vault.as_ref().and_then(|v| v.owned_by(&spec.key)))
             else {
                 continue;
             };
             let route = Route::bare(&oauth.token_url, &spec.network)?;
-            secure = secure.or(route.uses_tls().then_some(&spec.key));
-            token_routes.insert(credential, route);
+            ways.prepare(&spec.key, &route)?;
+            ways.lead_to_tokens(credential, route);
         }
-        let tls = secure.map(secure_client).transpose()?;
-        let wire = Wire::new(secure)?;
-        // No certificate is loaded for the plain client: it meets none.
-        let plain = one_shot_client().tls_certs_only([]).build();
-        let plain = plain.map_err(|_| "The HTTP client cannot be set up.".to_owned())?;
-        Ok(HttpDoor { routes, plain, tls, wire, redactor, clock, keyring, vault, token_routes, messenger: None })
+        let vault = vault.map_or_else(OnceLock::new, OnceLock::from);
+        Ok(HttpDoor { ways, redactor, clock, keyring, vault, messenger: None })
+    }
+
+    /// The key beside this data file seals what it holds. The error is a sentence.
+    pub(super) fn vault_or_new(&self, data: &Path) -> Result<(), String> {
+        if self.vault.get().is_none() {
+            // Who comes second throws his away.
+            let _ = self.vault.set(Vault::new(SealKey::beside(data)?.0, self.redactor.clone()));
+        }
+        Ok(())
     }
 
     /// With somebody who tells webhooks of events.
@@ -121,13 +120,9 @@ impl HttpDoor {
         deadline: Steady,
         request: &Request,
     ) -> Result<Answer, Fault> {
-        let route = self.route(&request.connection)?;
-        let prepared = self.prepare(route, payer, request)?;
-        self.exchange_over(send_by, deadline, route, prepared).await.map(|answer| self.clean(answer))
-    }
-
-    pub(super) fn route(&self, key: &ConnectionKey) -> Result<&Route, Fault> {
-        self.routes.get(key).ok_or_else(|| (Failure::NotSent, format!("There is no connection named {key}.")))
+        let route = self.ways.of(&request.connection)?;
+        let prepared = self.prepare(&route, payer, request)?;
+        self.exchange_over(send_by, deadline, &route, prepared).await.map(|answer| self.clean(answer))
     }
 
     async fn exchange_over(
@@ -151,11 +146,6 @@ impl HttpDoor {
         Answer { body: self.redactor.body(answer.body), ..answer }
     }
 
-    fn client_for(&self, url: &Url) -> Result<&Client, Fault> {
-        let no_tls = || (Failure::NotSent, "This door was set up without TLS.".to_owned());
-        if url.scheme() == "https" { self.tls.as_ref().ok_or_else(no_tls) } else { Ok(&self.plain) }
-    }
-
     /// The request for new tokens. Built here, so that no other room sees what is in it.
     fn prepare_renewal(
         &self,
@@ -164,7 +154,7 @@ impl HttpDoor {
         credential: CredentialId,
     ) -> Option<Result<(Client, reqwest::Request), Fault>> {
         let (form, basic) = vault.asking(credential)?;
-        let client = match self.client_for(&route.address()) {
+        let client = match self.ways.client_for(&route.address()) {
             Ok(client) => client.clone(),
             Err(fault) => return Some(Err(fault)),
         };
@@ -184,9 +174,9 @@ impl HttpDoor {
     async fn renew_within(&self, send_by: Steady, deadline: Steady, credential: CredentialId) -> Renewal {
         let asked_at = self.clock.now().stamp();
         let nothing = |what: &str| Err((Failure::NotSent, format!("There is no {what}.")));
-        let result = match (self.token_routes.get(&credential), &self.vault) {
-            (Some(route), Some(vault)) => match self.prepare_renewal(route, vault, credential) {
-                Some(Ok(prepared)) => match self.exchange_over(send_by, deadline, route, prepared).await {
+        let result = match (self.ways.to_tokens(credential), self.vault.get()) {
+            (Some(route), Some(vault)) => match self.prepare_renewal(&route, vault, credential) {
+                Some(Ok(prepared)) => match self.exchange_over(send_by, deadline, &route, prepared).await {
                     Ok(answer) => return vault.take(credential, asked_at, self.clock.now().stamp(), answer),
                     Err(fault) => Err(fault),
                 },
@@ -220,7 +210,7 @@ impl HttpDoor {
         if !route.renews {
             return route.credential(self.keyring.secret(key, payer).as_ref());
         }
-        let token = self.vault.as_ref().and_then(|vault| vault.access_token(key));
+        let token = self.vault.get().and_then(|vault| vault.access_token(key));
         route.credential(Some(&token.ok_or("There is no access token yet; it is asked for before the next request.")?))
     }
 
@@ -243,7 +233,7 @@ impl HttpDoor {
         })?;
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| (Failure::NotSent, format!("{} is not a method of HTTP.", request.method)))?;
-        let client = self.client_for(&url)?;
+        let client = self.ways.client_for(&url)?;
         let mut prepared = reqwest::Request::new(method, url);
         *prepared.headers_mut() = Route::headers(&request.headers, &credential);
         prepared.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
@@ -344,7 +334,7 @@ impl Door for HttpDoor {
         Box::pin(self.open_within(payer, permit.send_by(), permit.deadline(), request, last))
     }
     fn vault(&self) -> Option<&Vault> {
-        self.vault.as_ref()
+        self.vault.get()
     }
     fn keyring(&self) -> Option<&Keyring> {
         Some(&self.keyring)
@@ -357,6 +347,15 @@ impl Door for HttpDoor {
     }
     fn redact(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
+    }
+    fn look_at(&self, spec: &ConnectionSpec, secrets: &Secrets, stored: Stored) -> Result<Arrival, String> {
+        self.looked_at(spec, secrets, stored)
+    }
+    fn welcome(&self, arrival: Arrival, before: CredentialId, now: CredentialId) -> Option<String> {
+        self.welcomed(arrival, before, now)
+    }
+    fn dismiss(&self, key: &ConnectionKey) {
+        self.dismissed(key);
     }
 }
 

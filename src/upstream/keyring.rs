@@ -8,7 +8,7 @@ use super::tokens::SealKey;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::spec::{Carrier, ConnectionSpec};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 const PURPOSE: &str = "set by an operator";
@@ -32,6 +32,8 @@ pub struct Considered {
     /// For the store: what an operator set. `None`: nothing is set afterwards.
     pub sealed: Option<Vec<u8>>,
     after: Held,
+    /// How it will travel, and where, if that is another or the connection is new.
+    way: Option<(Carrier, String)>,
 }
 
 impl Considered {
@@ -52,6 +54,9 @@ struct Held {
 impl Held {
     fn in_force(&self) -> Option<&Secret> {
         self.set.as_ref().or(self.configured.as_ref())
+    }
+    fn differs(&self, other: &Held) -> bool {
+        !same(self.in_force(), other.in_force()) || !same(self.client.as_ref(), other.client.as_ref())
     }
 }
 
@@ -98,22 +103,70 @@ impl Keyring {
         Keyring { installation, data, redactor, rings, seal: Mutex::default() }
     }
 
+    pub fn installation(&self) -> &[u8; 32] {
+        &self.installation
+    }
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
     /// What an operator set in an earlier run. The error is a sentence: then the configured one is in force.
     pub fn restore(&self, connection: &ConnectionKey, sealed: Vec<u8>) -> Result<(), String> {
+        let secret = self.opened(connection, &sealed)?;
+        if let Some(ring) = self.rings.write().unwrap_or_else(PoisonError::into_inner).get_mut(connection) {
+            (ring.held.set, ring.held.sealed) = (Some(secret), Some(sealed));
+        }
+        Ok(())
+    }
+
+    fn opened(&self, connection: &ConnectionKey, sealed: &[u8]) -> Result<Secret, String> {
         let lost = || {
             format!(
                 "the credential that was set for connection {connection} cannot be opened with the key file (it is another one, or new); \
                  Larder uses the configured one. Set it again, or clear it"
             )
         };
-        let bytes = self.with_key(|key| Ok(key.open(bound_to(&self.installation, connection), PURPOSE, &sealed)))?;
+        let bytes = self.with_key(|key| Ok(key.open(bound_to(&self.installation, connection), PURPOSE, sealed)))?;
         let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let secret = text.and_then(|text| Secret::new(text).ok()).ok_or_else(lost)?;
         self.redactor.keep(&secret);
-        if let Some(ring) = self.rings.write().unwrap_or_else(PoisonError::into_inner).get_mut(connection) {
-            (ring.held.set, ring.held.sealed) = (Some(secret), Some(sealed));
+        Ok(secret)
+    }
+
+    /// A connection that comes or becomes another. What an operator set stays; `sealed` is that of an earlier run. Beside it a sentence where
+    /// that cannot be opened any more; the error is one too.
+    pub(super) fn look_at(
+        &self,
+        spec: &ConnectionSpec,
+        secrets: &Secrets,
+        sealed: Option<Vec<u8>>,
+    ) -> Result<(Considered, Option<String>), String> {
+        let (rings, mut note) = (self.rings(), None);
+        let known = rings.get(&spec.key).map(|ring| &ring.held);
+        let configured = secrets.own.get(&spec.key).cloned();
+        let mut after = Held { configured, client: secrets.clients.get(&spec.key).cloned(), ..Held::default() };
+        match (known, sealed) {
+            (Some(held), _) => (after.set, after.sealed) = (held.set.clone(), held.sealed.clone()),
+            (None, Some(sealed)) => match self.opened(&spec.key, &sealed) {
+                Ok(secret) => (after.set, after.sealed) = (Some(secret), Some(sealed)),
+                Err(why) => note = Some(why),
+            },
+            (None, None) => {}
         }
-        Ok(())
+        let origin = boundary::origin(&spec.base_url).to_owned();
+        let considered = Considered {
+            connection: spec.key.clone(),
+            fingerprint: fingerprint(&self.installation, after.in_force(), &origin),
+            differs: known.is_none_or(|held| held.differs(&after)),
+            sealed: after.sealed.clone(),
+            after,
+            way: Some((spec.carrier.clone(), origin)),
+        };
+        Ok((considered, note))
+    }
+
+    pub(super) fn forget(&self, connection: &ConnectionKey) {
+        self.rings.write().unwrap_or_else(PoisonError::into_inner).remove(connection);
     }
 
     /// Whether an operator's is in force.
@@ -164,22 +217,30 @@ impl Keyring {
         Ok(Considered {
             connection: connection.clone(),
             fingerprint: fingerprint(&self.installation, after.in_force(), &ring.origin),
-            differs: !same(ring.held.in_force(), after.in_force())
-                || !same(ring.held.client.as_ref(), after.client.as_ref()),
+            differs: ring.held.differs(&after),
             sealed: after.sealed.clone(),
             after,
+            way: None,
         })
     }
 
     /// From now on it is in force. What was admitted for `before` still goes out with the secret of before, unless that is the same credential.
     pub fn adopt(&self, considered: Considered, before: CredentialId, now: CredentialId) {
         let mut rings = self.rings.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(ring) = rings.get_mut(&considered.connection) else { return };
+        let Considered { connection, after, way, .. } = considered;
+        let Some(ring) = rings.get_mut(&connection) else {
+            let ring = |(carrier, origin)| Ring { carrier, origin, held: after, former: BTreeMap::new() };
+            rings.extend(way.map(ring).map(|ring| (connection, ring)));
+            return;
+        };
         ring.former.remove(&now);
         if before != now {
             ring.former.extend(ring.held.in_force().map(|secret| (before, secret.clone())));
         }
-        ring.held = considered.after;
+        ring.held = after;
+        if let Some((carrier, origin)) = way {
+            (ring.carrier, ring.origin) = (carrier, origin);
+        }
     }
 
     fn rings(&self) -> RwLockReadGuard<'_, BTreeMap<ConnectionKey, Ring>> {

@@ -7,7 +7,7 @@ use super::clients::{plain_client, use_ring};
 use super::fault;
 use super::redact::{Redactor, Secret};
 use crate::clock::Clock;
-use crate::domain::ids::WebhookKey;
+use crate::domain::ids::{ConnectionKey, WebhookKey};
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{Span, Wall};
 use crate::domain::webhook::{WebhookSpec, WebhookUrl};
@@ -19,10 +19,12 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Response, Url};
 use ring::hmac;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// In front of a secret that is base64 of the key's bytes; any other is the key itself.
 const ENCODED: &str = "whsec_";
+
+const OF_A_PROVIDER: &str = "its address is that of a provider; what is sent there would be counted by nobody";
 
 /// One message, as it is signed and sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +41,16 @@ pub struct Message {
 pub struct Messenger {
     ways: RwLock<BTreeMap<WebhookKey, Way>>,
     /// Where nothing may be posted to: it would be counted by nobody.
-    providers: Vec<Url>,
+    providers: RwLock<BTreeMap<ConnectionKey, Url>>,
     plain: Client,
-    tls: Option<Client>,
+    /// Set up when the first webhook comes that uses https.
+    tls: OnceLock<Client>,
     redactor: Redactor,
     clock: Arc<dyn Clock>,
 }
+
+/// Where a connection's webhooks are, looked at and not in force yet.
+pub struct Addresses(BTreeMap<WebhookKey, Way>);
 
 #[derive(Clone)]
 struct Way {
@@ -62,34 +68,66 @@ impl Messenger {
         clock: Arc<dyn Clock>,
     ) -> Result<Messenger, String> {
         use_ring();
-        let providers: Vec<_> = connections.iter().filter_map(|c| Url::parse(&c.base_url).ok()).collect();
-        let mut ways = BTreeMap::new();
-        for spec in connections {
-            ways.extend(ways_of(spec, secrets, &providers)?);
-        }
-        let needs_tls = ways.values().any(|way| way.url.scheme() == "https");
-        let tls = needs_tls.then(|| client().https_only(true).build()).transpose().map_err(|_| {
-            "A webhook uses https, but this machine has no certificate authorities to check its receiver with; install the \
-             package ca-certificates, or name a bundle in SSL_CERT_FILE."
-                .to_owned()
-        })?;
+        let address = |spec: &ConnectionSpec| Some((spec.key.clone(), Url::parse(&spec.base_url).ok()?));
+        let providers: BTreeMap<_, _> = connections.iter().filter_map(address).collect();
         let plain = client().tls_certs_only([]).build();
         let plain = plain.map_err(|_| "The HTTP client for webhooks cannot be set up.".to_owned())?;
-        Ok(Messenger { ways: RwLock::new(ways), providers, plain, tls, redactor, clock })
+        let (ways, tls) = (RwLock::default(), OnceLock::new());
+        let messenger = Messenger { ways, providers: RwLock::new(providers), plain, tls, redactor, clock };
+        for spec in connections {
+            let addresses = messenger.look_at(spec, secrets)?;
+            messenger.take(spec, addresses);
+        }
+        Ok(messenger)
     }
 
-    /// The secrets of a connection's webhooks are these from now on; those that are new here wait for a restart. The error is a sentence, and
-    /// nothing is another then.
+    /// The webhooks of a connection that comes, or becomes another. The error is a sentence.
+    pub(super) fn look_at(&self, spec: &ConnectionSpec, secrets: &Secrets) -> Result<Addresses, String> {
+        let mut providers: Vec<Url> = self.providers().values().cloned().collect();
+        providers.extend(Url::parse(&spec.base_url));
+        let ways = ways_of(spec, secrets, &providers)?;
+        let others = self.ways.read().unwrap_or_else(PoisonError::into_inner);
+        let is_hit = |(key, way): &(&WebhookKey, &Way)| {
+            key.connection != spec.key && providers.last().is_some_and(|own| own.origin() == way.url.origin())
+        };
+        if let Some((key, _)) = others.iter().find(is_hit) {
+            return Err(format!("Webhook {key}: {OF_A_PROVIDER}."));
+        }
+        if self.tls.get().is_none() && ways.values().any(|way| way.url.scheme() == "https") {
+            let secure = client().https_only(true).build().map_err(|_| {
+                "A webhook uses https, but this machine has no certificate authorities to check its receiver with; install the \
+                 package ca-certificates, or name a bundle in SSL_CERT_FILE."
+                    .to_owned()
+            })?;
+            // Who comes second throws his away.
+            let _ = self.tls.set(secure);
+        }
+        Ok(Addresses(ways))
+    }
+
+    /// They are in force, and no others of this connection.
+    pub(super) fn take(&self, spec: &ConnectionSpec, addresses: Addresses) {
+        let mut providers = self.providers.write().unwrap_or_else(PoisonError::into_inner);
+        providers.extend(Url::parse(&spec.base_url).ok().map(|url| (spec.key.clone(), url)));
+        let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
+        ways.retain(|key, _| key.connection != spec.key);
+        ways.extend(addresses.0);
+    }
+
+    pub(super) fn forget(&self, connection: &ConnectionKey) {
+        self.providers.write().unwrap_or_else(PoisonError::into_inner).remove(connection);
+        self.ways.write().unwrap_or_else(PoisonError::into_inner).retain(|key, _| key.connection != *connection);
+    }
+
+    fn providers(&self) -> RwLockReadGuard<'_, BTreeMap<ConnectionKey, Url>> {
+        self.providers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The secrets of a connection's webhooks are these from now on. The error is a sentence, and nothing is another then.
     pub fn renew(&self, connection: &ConnectionSpec, secrets: &Secrets) -> Result<(), String> {
         secrets.addresses.values().chain(secrets.signing.values()).for_each(|secret| self.redactor.keep(secret));
-        let new = ways_of(connection, secrets, &self.providers)?;
-        if self.tls.is_none() && new.values().any(|way| way.url.scheme() == "https") {
-            return Err("A webhook uses https now, where none did before: that waits for a restart.".to_owned());
-        }
-        let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
-        for (key, way) in new {
-            ways.entry(key).and_modify(|known| *known = way);
-        }
+        let addresses = self.look_at(connection, secrets)?;
+        self.take(connection, addresses);
         Ok(())
     }
 
@@ -107,7 +145,7 @@ impl Messenger {
         let Some(way) = self.way(key) else {
             return Heard::Nothing("it is not in the configuration".to_owned());
         };
-        let client = if way.url.scheme() == "https" { self.tls.as_ref() } else { Some(&self.plain) };
+        let client = if way.url.scheme() == "https" { self.tls.get() } else { Some(&self.plain) };
         let Some(client) = client else { return Heard::Nothing("it was set up without TLS".to_owned()) };
         let until = self.clock.now().steady + way.timeout;
         let answer = tokio::select! {
@@ -135,8 +173,7 @@ fn ways_of(spec: &ConnectionSpec, secrets: &Secrets, providers: &[Url]) -> Resul
         let key = WebhookKey { connection: spec.key.clone(), webhook: hook.name.clone() };
         let way = way(hook, &key, secrets).map_err(|why| format!("Webhook {key}: {why}."))?;
         if providers.iter().any(|provider| provider.origin() == way.url.origin()) {
-            let why = "its address is that of a provider; what is sent there would be counted by nobody";
-            return Err(format!("Webhook {key}: {why}."));
+            return Err(format!("Webhook {key}: {OF_A_PROVIDER}."));
         }
         ways.insert(key, way);
     }

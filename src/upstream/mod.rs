@@ -2,6 +2,7 @@
 //! The only room that knows reqwest: `send(Permit, Request) -> Reply`, `pass(Permit, Passing) -> Passed`, `open(Permit, Request) -> Opened`,
 //! `renew(Permit) -> Renewal`. One request, one permit; follows nothing by itself.
 
+pub mod arrivals;
 pub mod boundary;
 mod clients;
 mod coding;
@@ -17,12 +18,16 @@ pub mod route;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
+mod ways;
 mod wire;
 
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::{Failure, Reply};
+use crate::domain::spec::ConnectionSpec;
 use crate::rules::budget::Permit;
 use crate::rules::stream::reading::Heard;
+use arrivals::{Arrival, Stored};
+use boundary::Secrets;
 use futures_util::Stream;
 use keyring::Keyring;
 use messenger::Messenger;
@@ -98,6 +103,17 @@ pub trait Door: Send + Sync + 'static {
     fn messenger(&self) -> Option<&Messenger> {
         None
     }
+    /// What a connection would be that comes, or becomes another, while everything runs. Nothing is in force yet. The error is a sentence.
+    fn look_at(&self, spec: &ConnectionSpec, _secrets: &Secrets, _stored: Stored) -> Result<Arrival, String> {
+        Err(format!("Connection {} cannot come while this door is in use.", spec.key))
+    }
+    /// It is in force. What was admitted for `before` still goes out with the secret of before. A sentence where what is stored of its
+    /// tokens cannot be used.
+    fn welcome(&self, _arrival: Arrival, _before: CredentialId, _now: CredentialId) -> Option<String> {
+        None
+    }
+    /// A connection went: nothing of it can be sent any more.
+    fn dismiss(&self, _key: &ConnectionKey) {}
     /// Removes every known secret from a text, by value.
     fn redact(&self, text: &str) -> String;
 }

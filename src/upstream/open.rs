@@ -47,8 +47,8 @@ impl HttpDoor {
         request: &Request,
         last: Option<Arc<str>>,
     ) -> Result<(Answer, Option<EventFlow>), Fault> {
-        let route = self.route(&request.connection)?;
-        let (client, mut prepared) = self.prepare(route, payer, request)?;
+        let route = self.ways.of(&request.connection)?;
+        let (client, mut prepared) = self.prepare(&route, payer, request)?;
         let headers = prepared.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -58,11 +58,11 @@ impl HttpDoor {
             headers.insert("last-event-id", id);
         }
         let attempt = Attempt::begin(self.clock.clone(), send_by, route.network.connect_timeout)?;
-        let work = attempt.run(self.head(route, &attempt, (client, prepared), last));
+        let work = attempt.run(self.head(&route, &attempt, (client, prepared), last));
         tokio::select! {
             biased;
             done = work => done,
-            () = self.give_up(&attempt, deadline, &route.network) => Err(out_of_time(&attempt, route)),
+            () = self.give_up(&attempt, deadline, &route.network) => Err(out_of_time(&attempt, &route)),
         }
     }
 

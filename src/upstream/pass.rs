@@ -143,24 +143,24 @@ impl HttpDoor {
         deadline: Steady,
         passing: Passing,
     ) -> Result<(Stamp, Relayed), Fault> {
-        let route = self.route(&passing.connection)?;
-        let credential = self.credential(route, payer, &passing.connection);
+        let route = self.ways.of(&passing.connection)?;
+        let credential = self.credential(&route, payer, &passing.connection);
         let credential = credential.map_err(|words| (Failure::NotSent, words))?;
         let line = route.line(&passing.location, &credential).map_err(|words| (Failure::NotSent, words))?;
         let headers = route.outgoing(&passing, &credential);
         let attempt = Attempt::begin(self.clock.clone(), send_by, route.network.connect_timeout)?;
         let request = request(passing.method, line, headers, passing.body)?;
         let work = async {
-            let socket = match attempt.comes_up(self.wire.connect(&route.address())).await {
+            let socket = match attempt.comes_up(self.ways.wire.connect(&route.address())).await {
                 Ok(socket) => socket,
-                Err(error) => return Err(self.never_up(&attempt, route, &*error)),
+                Err(error) => return Err(self.never_up(&attempt, &route, &*error)),
             };
-            self.relay(socket, request, route, passing.most).await
+            self.relay(socket, request, &route, passing.most).await
         };
         tokio::select! {
             biased;
             done = work => done,
-            () = self.give_up(&attempt, deadline, &route.network) => Err(out_of_time(&attempt, route)),
+            () = self.give_up(&attempt, deadline, &route.network) => Err(out_of_time(&attempt, &route)),
         }
     }
 

@@ -12,7 +12,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::ConfigVerifierExt;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio_rustls::TlsConnector;
 use tower::ServiceExt;
 use url::Host;
@@ -24,22 +24,27 @@ impl<T: hyper::rt::Read + hyper::rt::Write + Send + Unpin> Socket for T {}
 /// Makes sockets.
 pub(super) struct Wire {
     tcp: HttpConnector,
-    /// `None` where no connection uses https.
-    tls: Option<TlsConnector>,
+    /// Set up when the first connection comes that uses https.
+    tls: OnceLock<TlsConnector>,
 }
 
 impl Wire {
-    /// `secure`: a connection that uses https, if there is one. The error is a sentence.
-    pub(super) fn new(secure: Option<&ConnectionKey>) -> Result<Wire, String> {
+    pub(super) fn new() -> Wire {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        let tls = secure.map(|needed_by| {
+        Wire { tcp, tls: OnceLock::new() }
+    }
+
+    /// Sets up TLS, where it is not yet. The error is a sentence.
+    pub(super) fn secure(&self, needed_by: &ConnectionKey) -> Result<(), String> {
+        if self.tls.get().is_none() {
             let mut config = ClientConfig::with_platform_verifier().map_err(|_| no_authorities(needed_by))?;
             config.alpn_protocols = vec![b"http/1.1".to_vec()];
-            Ok::<_, String>(TlsConnector::from(Arc::new(config)))
-        });
-        Ok(Wire { tcp, tls: tls.transpose()? })
+            // Who comes second throws his away.
+            let _ = self.tls.set(TlsConnector::from(Arc::new(config)));
+        }
+        Ok(())
     }
 
     /// One socket to the origin of `base`.
@@ -49,7 +54,7 @@ impl Wire {
         if base.scheme() != "https" {
             return Ok(Box::new(tcp));
         }
-        let tls = self.tls.as_ref().ok_or("this door was set up without TLS")?;
+        let tls = self.tls.get().ok_or("this door was set up without TLS")?;
         let name = match base.host() {
             Some(Host::Domain(name)) => ServerName::try_from(name.to_owned())?,
             Some(Host::Ipv4(ip)) => ServerName::from(IpAddr::V4(ip)),

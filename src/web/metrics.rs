@@ -256,6 +256,7 @@ struct Targets {
     age: Gauges,
     last_success: Gauges,
     fresh: Gauges,
+    available: Gauges,
     state: Gauges,
     items: Gauges,
 }
@@ -274,6 +275,11 @@ impl Targets {
                 "When the last good answer arrived",
             ),
             fresh: register(registry, "target_fresh", "1 while the last good answer is fresh"),
+            available: register(
+                registry,
+                "target_available",
+                "1 while there is an answer that may be used, 0 before the first and once it is older than expires_after",
+            ),
             state: register(registry, "target_state", "1 for the state that the target is in; the others are absent"),
             items: register(registry, "target_items", "Items that are present"),
         }
@@ -289,6 +295,7 @@ impl Targets {
             self.last_success.get_or_create(&labels).set(seconds(as_of));
         }
         self.fresh.get_or_create(&labels).set(i64::from(target.fresh));
+        self.available.get_or_create(&labels).set(i64::from(target.available));
         self.items.get_or_create(&labels).set(whole(target.item_count));
         labels.push(("state", target.state.word().to_owned()));
         self.state.get_or_create(&labels).set(1);

@@ -65,6 +65,75 @@ async fn an_answer_that_is_young_and_not_renewed_is_ageing_and_not_stale() {
     assert!(said.stdout.contains("ageing") && said.stdout.contains("not renewed since"), "{}", said.stdout);
 }
 
+/// A connection that is paused says so, and its values are no more usable for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_old_to_use_is_unavailable_on_every_surface_whatever_its_state() {
+    let provider = FakeProvider::unlimited().await;
+    provider.starts_zone(2, secs(300));
+    let bounds = "fresh_for = \"1s\"\nexpires_after = \"3s\"";
+    let app = TestApp::start(every_second(&provider, bounds)).await;
+    let target = app.has_polled("yard", "controller").await;
+    assert_eq!((&target["available"], target["expires_at"].is_string()), (&Value::from(true), true), "{target}");
+    assert_eq!(
+        target["turns"].as_array().map(|t| t.iter().map(|t| text(t, "/state")).collect()),
+        Some(vec!["stale", "expired"])
+    );
+    assert!(app.page("yard", "controller").await.contains("running"));
+
+    app.operator().stops("yard").await;
+    let target = app.target_when("yard", "controller", "it has expired", |t| t["available"] == false).await;
+    assert_eq!((&target["state"], &target["expires_at"]), (&Value::from("disabled"), &Value::Null), "{target}");
+    assert!(
+        text(&target, "/banner/works").starts_with("No value is shown: the last one is older than 3 s."),
+        "{target}"
+    );
+    let said = |item: &Value| {
+        item["state"].is_string() || item["fields"].as_object().is_none_or(|f| f.values().any(|v| !v.is_null()))
+    };
+    let items = target["items"].as_array().expect("which items there were");
+    assert!(!items.is_empty() && !items.iter().any(said), "{target}");
+    let page = app.page("yard", "controller").await;
+    let (items, history) = page.split_once("id=\"history\"").expect("a history");
+    assert!(page.contains("Unavailable: the last answer is too old") && !items.contains(">running<"), "{items}");
+    assert!(history.contains("Lawn"), "what was stays in the history: {history}");
+    assert!(!app.get("/").await.expect(200).body.contains(">running<"), "the overview");
+    let metrics = app.get("/metrics").await.expect(200).body;
+    let gone = metrics.lines().find(|l| l.starts_with("larder_target_available{")).expect("a gauge");
+    assert!(gone.ends_with(" 0"), "{gone}");
+
+    app.operator().resumes("yard").await;
+    app.target_when("yard", "controller", "it is usable again", |t| t["available"] == true && t["state"] == "fresh")
+        .await;
+}
+
+/// What the banner tells is the state's own: one action, with what it costs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_banner_says_since_when_and_what_to_do_at_what_cost() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(every_second(&provider, "fresh_for = \"1s\"")).await;
+    app.has_polled("yard", "controller").await;
+    app.operator().stops("yard").await;
+    let paused = app.connection("yard").await;
+    assert_eq!(
+        (text(&paused, "/banner/action/kind"), &paused["banner"]["action"]["requests"]),
+        ("resume", &Value::from(0))
+    );
+    assert!(paused["banner"]["since"].is_string() && paused["banner"]["changes_at"].is_null(), "{paused}");
+    let page = app.get("/c/yard").await.expect(200).body;
+    assert!(page.contains("#polling\">Resume polling</a>") && page.contains("no request"), "{page}");
+    app.operator().resumes("yard").await;
+
+    provider.is(Mode::Json(500, "{\"message\": \"the greenhouse burns\"}".to_owned()));
+    let late = |t: &Value| t["state"] == "stale";
+    let stale = app.target_when("yard", "controller", "it is stale", late).await;
+    let action = &stale["banner"]["action"];
+    assert_eq!((text(action, "/kind"), &action["requests"]), ("refresh", &Value::from(1)), "{stale}");
+    assert!(
+        text(&stale, "/banner/what").contains("(500)") && text(&stale, "/banner/change").starts_with("Next poll"),
+        "{stale}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_takes_no_more_is_named_on_every_surface() {
     let provider = FakeProvider::unlimited().await;

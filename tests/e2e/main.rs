@@ -39,6 +39,7 @@ mod readings;
 mod recipes;
 mod refresh;
 mod refusals;
+mod reload;
 mod restart;
 mod rotation;
 mod scans;

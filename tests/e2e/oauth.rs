@@ -154,6 +154,41 @@ async fn tells_no_token(app: &TestApp, provider: &Script) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_comes_while_everything_runs_renews_its_token_once_and_keeps_it() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let start = config(&truth, &[]).with(Connection::plain("other", &provider.base_url()).not_polled());
+    let written = |tables: &[String]| Config { extra: tables.concat(), ..start.clone() };
+    let mut app = TestApp::start(start.clone()).await;
+    for name in ["yard", "twin"] {
+        app.configure(written(&[connection("yard", &provider, ""), connection("twin", &provider, "")]));
+        app.rereads();
+        let path = format!("/c/{name}");
+        eventually("it is there", SOON, || async { (app.get(&path).await.status == 200).then_some(()) }).await;
+        assert_eq!(reads(&app, name).await["target"]["item_count"], 1);
+    }
+    // Written otherwise, taken away, and there again: the tokens are the file's.
+    for tables in
+        [vec![connection("yard", &provider, ", scope = \"read\"")], vec![], vec![connection("yard", &provider, "")]]
+    {
+        app.configure(written(&tables));
+        app.rereads();
+        let status = if tables.is_empty() { 404 } else { 200 };
+        eventually("as written", SOON, || async { (app.get("/c/yard").await.status == status).then_some(()) }).await;
+    }
+    eventually("it is asked as configured", SOON, || async {
+        (app.get("/readyz").await.json()["notes"] == json!([])).then_some(())
+    })
+    .await;
+    reads(&app, "yard").await;
+    app.crash().await;
+    reads(&app, "yard").await;
+    let renewals = provider.asked().iter().filter(|asked| asked.path() == "/token").count();
+    assert_eq!(renewals, 1, "{:?}", provider.asked().iter().map(Asked::path).collect::<Vec<_>>());
+    tells_no_token(&app, &provider).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a46_a47_a_token_is_renewed_once_kept_over_a_crash_and_shown_to_nobody() {
     let truth = Truth::new(3600);
     let provider = provider(&truth).await;

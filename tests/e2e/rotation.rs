@@ -232,7 +232,11 @@ async fn a_configuration_that_is_wrong_or_another_is_told_and_the_running_one_go
     shown(&yard.app, "could not be read anew, and the one of before stays in force").await;
     std::fs::write(yard.app.config_path(), whole.replace("interval = \"1s\"", "interval = \"2s\"")).expect("written");
     yard.app.rereads();
-    shown(&yard.app, "waits for a restart as far as it concerns connection yard").await;
+    yard.app.connection_when("yard", "the other interval is in force", |c| c["poll"]["interval_seconds"] == 2.0).await;
+    std::fs::write(yard.app.config_path(), whole.replace("[server]\n", "[server]\nhosts = [\"larder.test\"]\n"))
+        .expect("written");
+    yard.app.rereads();
+    shown(&yard.app, "waits for a restart as far as it concerns [server]").await;
     std::fs::write(yard.app.config_path(), whole).expect("written");
     yard.app.rereads();
     eventually("nothing is left to say", SOON, || async {

@@ -88,7 +88,7 @@ impl Door for Rivalled {
 
 fn vault(folder: &Path, spec: &ConnectionSpec, credential: CredentialId) -> Vault {
     let (key, _) = SealKey::beside(&folder.join("larder.redb")).expect("a key");
-    let mut vault = Vault::new(key, Redactor::new([]));
+    let vault = Vault::new(key, Redactor::new([]));
     let refresh = Secret::new(refresh_token(0)).expect("a secret");
     let (connection, spec) = (spec.key.clone(), spec.oauth.as_ref().expect("a credential that renews itself"));
     vault.join(Joining { connection, credential, spec, refresh: &refresh, client_secret: None, stored: None });

@@ -117,10 +117,10 @@ impl World {
             door: Arc::new(Pages { provider: Arc::clone(&self.provider), clock }),
             connections: connections(),
             polling: Default::default(),
-            putting: larder::engine::put::Putting {
+            putting: std::sync::Arc::new(larder::engine::put::Putting {
                 read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
                 patterns: Default::default(),
-            },
+            }),
             credentials: BTreeMap::from([(field(), CredentialId([7; 16]))]),
             notes: Vec::new(),
         };

@@ -152,10 +152,10 @@ impl<'s> World<'s> {
             connections: self.scenario.connections.clone(),
             polling: Default::default(),
             credentials,
-            putting: Putting {
+            putting: Arc::new(Putting {
                 read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
                 patterns: Default::default(),
-            },
+            }),
             notes: Vec::new(),
         };
         let (appliance, running) = larder::engine::start(parts).await?;

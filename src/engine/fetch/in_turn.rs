@@ -11,8 +11,8 @@ use crate::rules::budget::Refusal;
 /// Before anything was asked: for what is over in a moment, a pace or others under way.
 pub const MOMENT: Span = Span::from_secs(2);
 
-/// Every page of a target, each in its turn: between two pages it waits only as long as a person would. Where another credential comes
-/// before anything was sent, it begins anew with that.
+/// Every page of a target, each in its turn: between two pages it waits only as long as a person would. Where another credential or another
+/// specification comes before anything was sent, it begins anew with that.
 pub async fn fetch_all(
     core: &Core,
     conn: &Conn,
@@ -20,11 +20,18 @@ pub async fn fetch_all(
     caller: Caller,
     wished_at: Stamp,
 ) -> Result<Done, Stopped> {
+    let mut current = core.connections.get(&conn.spec.key);
+    let mut anew = None;
     loop {
-        let current = core.connections.get(&conn.spec.key);
-        match every_page(core, current.as_deref().unwrap_or(conn), target, caller, wished_at).await {
+        let (conn, target) = (current.as_deref().unwrap_or(conn), anew.as_deref().unwrap_or(target));
+        match every_page(core, conn, target, caller, wished_at).await {
             Err(Stopped::Superseded) => {}
             done => return done,
+        }
+        current = core.connections.get(&target.key.connection);
+        anew = current.as_ref().and_then(|conn| conn.target(&target.key.target));
+        if anew.is_none() {
+            return Err(Stopped::Superseded);
         }
     }
 }

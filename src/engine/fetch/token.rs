@@ -81,7 +81,7 @@ pub async fn ensure(core: &Core, conn: &Conn, caller: Caller) -> Result<(), Stop
 /// New tokens, unless somebody else got them meanwhile. `rejected`: the version that a request was refused with.
 pub async fn renew(core: &Core, conn: &Conn, caller: Caller, rejected: Option<u64>) -> Result<(), Stopped> {
     let Some((oauth, vault)) = renewing(core, conn) else { return Ok(()) };
-    let Some(alone) = core.renewals.get(&conn.credential) else { return Ok(()) };
+    let Some(alone) = core.renewal(conn.credential) else { return Ok(()) };
     let _alone = alone.lock().await;
     let standing = vault.standing(conn.credential, core.clock.now().steady);
     if standing.valid && rejected.is_none_or(|version| version != standing.version) {

@@ -154,12 +154,12 @@ async fn read(core: &Core, shared: &Shared, ear: &mut Option<Ear>, mut flow: Eve
     }
 }
 
-/// Whether an operator has stopped the connection, or it has another credential now: what was opened with the old one ends.
+/// Whether an operator has stopped the connection, or it is another now: what was opened with the old credential, or by the old words, ends.
 async fn no_more(core: &Core, shared: &Shared) -> Option<String> {
     let conn = &shared.conn;
     if core.connections.is_superseded(conn) {
         shared.change(|state| state.course.over());
-        return Some("the connection has another credential now".to_owned());
+        return Some("the connection was changed".to_owned());
     }
     if !core.may_ask(conn, &*conn.state.lock().await, Caller::Gateway) {
         let until = core.clock.now().steady + LATER;

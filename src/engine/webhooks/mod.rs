@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, Notify};
+use tokio_util::sync::CancellationToken;
 
 /// Events that are looked at in one go for one that is wanted.
 const LOOKS: usize = 256;
@@ -42,6 +43,8 @@ pub struct Hook {
     pub again: AtomicBool,
     /// Rung when there is something else to do than to wait.
     pub wake: Notify,
+    /// It is configured no more, or as another.
+    pub over: CancellationToken,
 }
 
 /// The webhooks of a connection, and what has to be written of those that are new: they begin with what happens from now on.
@@ -63,6 +66,7 @@ pub fn hooks(store: &Store, conn: &ConnectionSpec) -> Result<Hooks, StoreError> 
             state: Mutex::new(state),
             again: AtomicBool::new(true),
             wake: Notify::new(),
+            over: CancellationToken::new(),
         }));
     }
     Ok((hooks, firsts))
@@ -96,11 +100,11 @@ enum Step {
     Idle,
 }
 
-/// Runs until the engine stops.
+/// Runs until the engine stops, or it is over. What is being posted then is heard out.
 pub async fn run(core: Arc<Core>, conn: Arc<Conn>, hook: Arc<Hook>) {
     // Before the first look into the log, so that nothing falls between.
     let mut live = core.subscribe();
-    while !core.stop.is_cancelled() {
+    while !core.stop.is_cancelled() && !hook.over.is_cancelled() {
         let until = match step(&core, &conn, &hook).await {
             Ok(Step::Again) => continue,
             Ok(Step::Wait(until)) => Some(until),
@@ -118,6 +122,7 @@ pub async fn run(core: Arc<Core>, conn: Arc<Conn>, hook: Arc<Hook>) {
         };
         tokio::select! {
             () = core.stop.cancelled() => {}
+            () = hook.over.cancelled() => {}
             () = hook.wake.notified() => {}
             () = happens => {}
         }

@@ -1,6 +1,6 @@
 //! The sentences of a hold: how it began, why and until when, the way back. Must not know how it came about.
 
-use super::{Telling, clock_time, decided, time_ahead};
+use super::{Parts, Telling, clock_time, decided, time_ahead};
 use crate::domain::connection::{Hold, HoldReason};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::Now;
@@ -20,46 +20,43 @@ pub fn hold_started(conn: &Conn, hold: &Hold, outcome: Outcome, now: &Now) -> St
 
 /// Why a credential is held and until when. What the provider said stands beside it, in a field of its own.
 pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> String {
+    parts(conn, hold, now, telling).sentence()
+}
+
+pub fn parts(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> Parts {
     let provider = &conn.spec.provider;
     let until = time_ahead(hold.until, now, telling);
     let since = clock_time(hold.since.wall, now.wall());
     let left = |to: &str| format!("{provider} has nothing left for {to} since {since}: {}", hold.rule);
     if let Some(endpoint) = hold.scope.endpoint() {
-        if hold.reason == HoldReason::Exhausted {
-            return format!("{}; not asked until {until}. The rest goes on.", left(&format!("{endpoint} alone")));
-        }
-        if hold.reason == HoldReason::Overloaded {
-            return format!(
-                "{provider} asked us at {since} to wait with {endpoint} alone; not asked until {until}. The rest goes on."
-            );
-        }
-        let why = in_words(hold.reason);
-        return format!(
-            "{provider} refused {endpoint} alone at {since} ({why}); not asked until {until}. The rest goes on."
-        );
+        let what = match hold.reason {
+            HoldReason::Exhausted => left(&format!("{endpoint} alone")),
+            HoldReason::Overloaded => format!("{provider} asked us at {since} to wait with {endpoint} alone"),
+            reason => format!("{provider} refused {endpoint} alone at {since} ({})", in_words(reason)),
+        };
+        return Parts::new(what, format!("not asked until {until}. The rest goes on."));
     }
+    let (held, again) = (format!("held until {until}."), format!("asked again at {until}."));
     match hold.reason {
-        HoldReason::RateLimited => format!("{provider} rate limited us at {since}; held until {until}."),
-        HoldReason::Exhausted => {
-            format!("{}; held until {until}.", left("us"))
-        }
-        HoldReason::CredentialRejected if hold.rule.starts_with(KEY_FILE) => format!(
-            "The stored tokens of {} cannot be opened since {since}; nothing is asked until the old key file is back or another refresh token \
-             is configured, and Larder is started again.",
-            conn.spec.key.connection
+        HoldReason::RateLimited => Parts::new(format!("{provider} rate limited us at {since}"), held),
+        HoldReason::Exhausted => Parts::new(left("us"), held),
+        HoldReason::CredentialRejected if hold.rule.starts_with(KEY_FILE) => Parts::new(
+            format!("The stored tokens of {} cannot be opened since {since}", conn.spec.key.connection),
+            "nothing is asked until the old key file is back or another refresh token is configured, and Larder is started again.",
         ),
-        HoldReason::CredentialRejected => {
-            format!("{provider} refused the credential at {since}; asked again at {until}, or once it is replaced.")
-        }
+        HoldReason::CredentialRejected => Parts::new(
+            format!("{provider} refused the credential at {since}"),
+            format!("asked again at {until}, or once it is replaced."),
+        ),
         HoldReason::Overloaded if hold.rule.starts_with(TOKEN_ENDPOINT) => {
-            format!("{provider} gave no access token at {since}; asked again at {until}.")
+            Parts::new(format!("{provider} gave no access token at {since}"), again)
         }
-        HoldReason::Overloaded => format!("{provider} asked us at {since} to wait; held until {until}."),
-        HoldReason::Unpaid => format!(
-            "{provider} said at {since} that money, points or the plan of the account are used up; that does not pass by \
-             waiting: pay, or choose another plan. Asked again at {until}."
+        HoldReason::Overloaded => Parts::new(format!("{provider} asked us at {since} to wait"), held),
+        HoldReason::Unpaid => Parts::new(
+            format!("{provider} said at {since} that money, points or the plan of the account are used up"),
+            format!("that does not pass by waiting: pay, or choose another plan. Asked again at {until}."),
         ),
-        HoldReason::Gone => format!("{provider} said at {since} that this is gone for good; asked again at {until}."),
+        HoldReason::Gone => Parts::new(format!("{provider} said at {since} that this is gone for good"), again),
     }
 }
 

@@ -23,7 +23,7 @@ use base64::engine::general_purpose::STANDARD;
 use kept::{Digest, Kept, Origin};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use zeroize::Zeroizing;
 
 const PURPOSE: &str = "oauth2 tokens";
@@ -110,7 +110,7 @@ impl Grant {
 pub struct Vault {
     key: SealKey,
     redactor: Redactor,
-    owners: BTreeMap<ConnectionKey, CredentialId>,
+    owners: RwLock<BTreeMap<ConnectionKey, CredentialId>>,
     grants: Mutex<BTreeMap<CredentialId, Grant>>,
 }
 
@@ -135,26 +135,30 @@ impl Drop for Held {
 
 impl Vault {
     pub fn new(key: SealKey, redactor: Redactor) -> Vault {
-        Vault { key, redactor, owners: BTreeMap::new(), grants: Mutex::default() }
+        Vault { key, redactor, owners: RwLock::default(), grants: Mutex::default() }
     }
 
     /// A sentence where what is stored cannot be used.
-    pub fn join(&mut self, joining: Joining<'_>) -> Option<String> {
-        let (connection, credential) = (joining.connection.clone(), joining.credential);
-        self.owners.insert(connection.clone(), credential);
-        if self.grants().contains_key(&credential) {
+    pub fn join(&self, joining: Joining<'_>) -> Option<String> {
+        if self.grants().contains_key(&joining.credential) {
+            self.owners.write().unwrap_or_else(PoisonError::into_inner).insert(joining.connection, joining.credential);
             return None;
         }
-        let grant = self.grant(joining);
-        let Standing { key_lost, withheld, .. } = grant.standing;
-        self.grants().insert(credential, grant);
-        key_lost.then(|| lost_key(&connection, withheld))
+        self.plant(joining)
     }
 
-    /// Another refresh token or client secret was configured, or set, of a credential that joined before. Not while a renewal is under way.
-    pub fn replant(&self, joining: Joining<'_>) {
-        let (credential, grant) = (joining.credential, self.grant(joining));
-        self.grants().insert(credential, grant);
+    /// As [`Vault::join`]; one that joined before begins anew with what is configured, or set, now. Not while a renewal is under way.
+    pub fn plant(&self, joining: Joining<'_>) -> Option<String> {
+        let (connection, credential) = (joining.connection.clone(), joining.credential);
+        let mut grant = self.grant(joining);
+        let Standing { key_lost, withheld, .. } = grant.standing;
+        let mut grants = self.grants();
+        if let Some(before) = grants.get_mut(&credential).filter(|before| before.held.seed == grant.held.seed) {
+            grant.pending = before.pending.take();
+        }
+        grants.insert(credential, grant);
+        self.owners.write().unwrap_or_else(PoisonError::into_inner).insert(connection.clone(), credential);
+        key_lost.then(|| seal::lost(&connection, withheld))
     }
 
     fn grant(&self, joining: Joining<'_>) -> Grant {
@@ -215,12 +219,12 @@ impl Vault {
     /// What travels with a connection's requests now.
     pub(super) fn access_token(&self, connection: &ConnectionKey) -> Option<Secret> {
         let grants = self.grants();
-        let access = grants.get(self.owners.get(connection)?)?.held.access.clone()?;
+        let access = grants.get(&self.owned_by(connection)?)?.held.access.clone()?;
         Secret::learned(access).ok()
     }
 
     pub(super) fn owned_by(&self, connection: &ConnectionKey) -> Option<CredentialId> {
-        self.owners.get(connection).copied()
+        self.owners.read().unwrap_or_else(PoisonError::into_inner).get(connection).copied()
     }
 
     /// Body and `Authorization` of the request for new tokens (RFC 6749 section 6).
@@ -346,17 +350,6 @@ fn leeway(lives_ms: u64) -> Span {
 fn form_text(text: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
-}
-
-fn lost_key(connection: &ConnectionKey, withheld: bool) -> String {
-    let then = if withheld {
-        "the configured refresh token was replaced long ago and is not sent again: put the old key file back, or configure a new token"
-    } else {
-        "Larder begins again with the configured refresh token, and says so if the provider does not accept it any more"
-    };
-    format!(
-        "the stored tokens of connection {connection} cannot be opened with the key file (it is another one, or new); {then}"
-    )
 }
 
 /// Tells a new configured token from the old one without keeping either. The identity of the credential is its key, and is itself keyed

@@ -1,7 +1,7 @@
 //! The key beside the data file, and what is sealed with it: ChaCha20-Poly1305 (RFC 8439), a random nonce, bound to the credential and the
 //! purpose. A copied data file without the key tells nothing. Knows files and the cipher; knows nothing of tokens.
 
-use crate::domain::ids::CredentialId;
+use crate::domain::ids::{ConnectionKey, CredentialId};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -83,6 +83,18 @@ impl SealKey {
         body.truncate(length);
         Some(body)
     }
+}
+
+/// What people read where the key file opens nothing of what is stored.
+pub(super) fn lost(connection: &ConnectionKey, withheld: bool) -> String {
+    let then = if withheld {
+        "the configured refresh token was replaced long ago and is not sent again: put the old key file back, or configure a new token"
+    } else {
+        "Larder begins again with the configured refresh token, and says so if the provider does not accept it any more"
+    };
+    format!(
+        "the stored tokens of connection {connection} cannot be opened with the key file (it is another one, or new); {then}"
+    )
 }
 
 fn bound_to(credential: CredentialId, purpose: &str) -> Vec<u8> {

@@ -42,7 +42,7 @@ impl Bench {
     }
     fn vault(&self, refresh: &str, stored: Option<(u64, Vec<u8>)>) -> (Vault, Option<String>) {
         let (key, _) = SealKey::beside(&self.data()).unwrap();
-        let mut vault = Vault::new(key, self.redactor.clone());
+        let vault = Vault::new(key, self.redactor.clone());
         let (refresh, client) = (secret(refresh), secret("client/secret"));
         let spec = spec(ClientAuth::Basic);
         let note = vault.join(Joining {

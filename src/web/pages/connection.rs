@@ -1,5 +1,6 @@
 //! `/c/{connection}`: how one connection stands, what its budget is spent on, and what can be done.
 
+use super::banner::{Banner, banner};
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::plan::cost_of;
 use super::scans::{self, Scan};
@@ -36,7 +37,7 @@ struct Page {
     name: String,
     provider: String,
     chip: Chip,
-    sentence: String,
+    banner: Banner,
     is_calm: bool,
     /// The credential's, and those of single endpoints.
     holds: Vec<Hold>,
@@ -169,7 +170,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         name: view.name.clone(),
         provider: view.provider.clone(),
         chip: Chip::of(view.state),
-        sentence: view.sentence.clone(),
+        banner: banner(&face, &visit, &frame.root, &name, &view.banner),
         is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
         holds: view.hold.iter().chain(&view.endpoint_holds).map(|h| hold(&face, h)).collect(),
         passing: view.passing_holds.iter().map(|h| hold(&face, h)).collect(),

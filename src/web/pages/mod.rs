@@ -3,6 +3,7 @@
 
 pub mod actions;
 pub mod activity;
+mod banner;
 pub mod connection;
 pub mod controls;
 pub mod credential;

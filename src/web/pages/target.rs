@@ -1,6 +1,7 @@
 //! `/c/{connection}/t/{target}`: the items of one target, how old they are, and what happened to them. On a stale answer it
 //! hedges: it says what was last seen and when, not what is (I7).
 
+use super::banner::{Banner, banner};
 use super::history::{History, history};
 use super::show::{self, Age, Chip, Face, Moment, Shown};
 use super::{Action, Frame, Visit, html, segment, with_age};
@@ -30,8 +31,11 @@ struct Page {
     connection_href: String,
     name: String,
     chip: Chip,
-    /// Why it is not newer. The age stands by itself, so that it can grow.
-    sentence: Option<String>,
+    /// The age stands by itself, so that it can grow.
+    banner: Banner,
+    /// There is nothing to say but the age.
+    is_plain: bool,
+    available: bool,
     is_fresh: bool,
     hedges: Vec<Hedge>,
     said: Option<String>,
@@ -137,7 +141,9 @@ fn build(
         connection_href: format!("../../{}{}", segment(&owner.name), visit.suffix()),
         name: view.name.clone(),
         chip: Chip::of(view.state),
-        sentence: Some(view.reason.clone()).filter(|s| !s.is_empty()),
+        banner: banner(face, visit, &frame.root, &owner.name, &view.banner),
+        is_plain: view.reason.is_empty(),
+        available: view.available,
         is_fresh: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
         hedges: hedges(face, view),
         said: view.stale.as_ref().and_then(|s| s.said.clone()),

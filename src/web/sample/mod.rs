@@ -99,6 +99,8 @@ impl Sample {
         yard.state = State::Held;
         yard.sentence = "The provider said \"rate limited\" at 09:14. No request before 09:24 (in 4 min). Showing values from 09:13."
             .to_owned();
+        yard.banner = refused();
+        yard.turns = Vec::new();
         yard.hold = Some(HoldView {
             since: ago(330),
             until: ago(-270),
@@ -119,15 +121,17 @@ impl Sample {
         yard.budget[0].kept = 0;
         yard.budget[0].next_free_at = Some(ago(-30));
         yard.budget[0].used_by = BTreeMap::from([("poller", 4), ("refresh", 1)]);
-        yard.oldest_age_seconds = Some(372);
+        (yard.oldest_age_seconds, yard.oldest_since) = (Some(372), Some(ago(372)));
         yard.poll.next_poll_at = Some(ago(-270));
         sample.closed = vec![was_empty()];
         let controller = &mut sample.targets[0];
         controller.state = State::Held;
         controller.reason = "The provider refused the last request; the next one goes out at 09:24.".to_owned();
         controller.sentence = format!("Values are 6 min old. {}", controller.reason);
+        controller.banner = refused();
+        controller.turns = Vec::new();
         controller.as_of = Some(ago(372));
-        controller.age_seconds = Some(372);
+        (controller.age_seconds, controller.aged_since) = (Some(372), Some(ago(372)));
         controller.fresh = false;
         controller.attempted_at = Some(ago(330));
         controller.stale =

@@ -36,6 +36,8 @@ pub fn yard() -> ConnectionView {
         provider: "hydrawise".to_owned(),
         state: State::Fresh,
         sentence: "Answered at 09:19; the next poll comes at 09:20.".to_owned(),
+        banner: banner("Everything is as it should be.", "Next poll at 09:20.", None),
+        turns: turns(),
         enabled: true,
         hold: None,
         endpoint_holds: vec![],
@@ -101,6 +103,7 @@ pub fn yard() -> ConnectionView {
         },
         forecast: ForecastView { requests_per_day: 1152, units_per_day: 1152, ceiling_targets: Some(1) },
         oldest_age_seconds: Some(41),
+        oldest_since: Some(ago(41)),
         findings: vec![],
         targets: vec!["controller".to_owned()],
         commands: vec![
@@ -112,6 +115,42 @@ pub fn yard() -> ConnectionView {
             CommandView { name: "stop-all".to_owned(), parameters: vec![], retry: "idempotent" },
         ],
     }
+}
+
+pub fn banner(what: &str, change: &str, action: Option<ActionView>) -> BannerView {
+    BannerView {
+        what: what.to_owned(),
+        since: None,
+        works: "The values of 09:19 are shown, with their age.".to_owned(),
+        change: change.to_owned(),
+        changes_at: Some(ago(-34)),
+        action,
+    }
+}
+
+/// Refused at 09:14, until 09:24.
+pub fn refused() -> BannerView {
+    let see = ActionView { kind: ActionKind::SeeRequests, label: "See the last requests", requests: 0, target: None };
+    BannerView {
+        since: Some(ago(330)),
+        works: "The values of 09:13 are shown, with their age. Nothing is requested meanwhile, so no quota is lost."
+            .to_owned(),
+        changes_at: Some(ago(-270)),
+        ..banner("hydrawise rate limited us at 09:14.", "Held until 09:24.", Some(see))
+    }
+}
+
+fn never() -> BannerView {
+    let ask = ActionView { kind: ActionKind::Refresh, label: "Ask now", requests: 1, target: Some("up".to_owned()) };
+    let banner = banner("Not polled yet.", "First request at 09:25.", Some(ask));
+    BannerView { works: "There is nothing on the shelf yet.".to_owned(), changes_at: Some(ago(-300)), ..banner }
+}
+
+/// Due in 42 s, stale in 50 s, and too old to use an hour after the answer.
+fn turns() -> Vec<TurnView> {
+    [(State::Ageing, -42), (State::Stale, -50), (State::Expired, -3559)]
+        .map(|(state, at)| TurnView { state, at: ago(at) })
+        .to_vec()
 }
 
 /// A probe of the controller.
@@ -177,7 +216,10 @@ pub fn cellar() -> ConnectionView {
             last_poll_at: None,
             next_poll_at: Some(ago(-300)),
         },
+        banner: never(),
+        turns: vec![],
         oldest_age_seconds: None,
+        oldest_since: None,
         targets: vec!["up".to_owned()],
         commands: vec![],
         ..yard()
@@ -223,8 +265,13 @@ pub fn controller() -> TargetView {
         endpoint: Some("/statusschedule.php".to_owned()),
         state: State::Fresh,
         sentence: "Answered at 09:19; fresh until 09:20.".to_owned(),
+        banner: banner("Everything is as it should be.", "Next poll at 09:20.", None),
+        turns: turns(),
+        available: true,
+        expires_at: Some(ago(-3559)),
         as_of: Some(ago(41)),
         age_seconds: Some(41),
+        aged_since: Some(ago(41)),
         observed_at: None,
         reading_age_seconds: None,
         fresh: true,
@@ -256,8 +303,13 @@ pub fn up() -> TargetView {
         connection: "cellar".to_owned(),
         state: State::Never,
         sentence: "Not polled yet: first request at 09:25.".to_owned(),
+        banner: never(),
+        turns: vec![],
+        available: false,
+        expires_at: None,
         as_of: None,
         age_seconds: None,
+        aged_since: None,
         fresh: false,
         fresh_for_seconds: Seconds::whole(600),
         changed_at: None,

@@ -111,10 +111,10 @@ impl Days {
             connections: self.field.scenario.connections.clone(),
             polling: Default::default(),
             credentials: self.field.scenario.credentials.clone(),
-            putting: Putting {
+            putting: Arc::new(Putting {
                 read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
                 patterns: Default::default(),
-            },
+            }),
             notes: Vec::new(),
         };
         let (appliance, running) = larder::engine::start(parts).await?;

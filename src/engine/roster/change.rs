@@ -1,0 +1,267 @@
+//! One change of the roster: a connection that comes, or is written otherwise. Looks at everything first; then it is durable, and then it runs.
+
+use super::Joining;
+use crate::domain::connection::ConnectionState;
+use crate::domain::credential::CredentialState;
+use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::spec::ConnectionSpec;
+use crate::domain::time::{Now, Span};
+use crate::engine::accounts;
+use crate::engine::build::{self, Ground};
+use crate::engine::core::{Conn, Core};
+use crate::engine::fetch::token;
+use crate::engine::gateway::desk::Desk;
+use crate::engine::scans::Scan;
+use crate::engine::sharing::Sharing;
+use crate::engine::targets::{Target, TargetSet};
+use crate::engine::view::Denied;
+use crate::engine::webhooks::{self, Hook};
+use crate::store::{Commit, Write};
+use crate::upstream::arrivals::{Arrival, Stored};
+use crate::upstream::boundary;
+use crate::upstream::tokens::identity;
+use std::sync::Arc;
+
+/// A change that is made.
+pub struct Change<'a> {
+    joining: Joining,
+    before: Option<&'a Arc<Conn>>,
+    arrival: Arrival,
+    /// What is remembered of its credential.
+    known: CredentialState,
+    credential: CredentialId,
+    /// As it will run, without its place in the budget.
+    conn: Conn,
+    targets: Vec<Arc<Target>>,
+    state: ConnectionState,
+    notes: Vec<String>,
+    /// First states of webhooks that are new.
+    hooks_begun: Vec<Write>,
+    now: Now,
+}
+
+impl<'a> Change<'a> {
+    /// Looks at everything, and changes nothing.
+    pub fn of(
+        core: &Core,
+        joining: Joining,
+        before: Option<&'a Arc<Conn>>,
+        state: ConnectionState,
+    ) -> Result<Change<'a>, Denied> {
+        let (now, spec) = (core.clock.now(), &joining.spec);
+        let state = match before {
+            Some(_) => state,
+            None => core.store.connection(&spec.key)?.unwrap_or_default(),
+        };
+        let stored =
+            Stored { set: core.store.credential(&spec.key)?.and_then(|s| s.set).map(|s| s.sealed), tokens: None };
+        let stored = Stored { tokens: tokens(core, spec)?, ..stored };
+        let arrival = core.door.look_at(spec, &joining.secrets, stored).map_err(Denied::Invalid)?;
+        let known = accounts::with_secret(&core.store, spec, arrival.credential, &now)?;
+        let credential = match spec.oauth {
+            Some(_) => arrival.credential,
+            None => known.counts_for().unwrap_or(arrival.credential),
+        };
+        let mut notes: Vec<String> = arrival.note.iter().cloned().collect();
+        let ground = Ground { store: &core.store, installation: core.installation, putting: &joining.putting };
+        let alone = Arc::new(Sharing::new(credential, Vec::new(), Default::default()));
+        let conn = build::connection(ground, spec, alone, (&state, &now), &mut notes).map_err(Denied::Invalid)?;
+        let (hooks, hooks_begun) = webhooks::hooks(&core.store, spec)?;
+        let conn = Conn { webhooks: hooks, since: known.since, ..conn };
+        let (conn, targets) = match before {
+            None => {
+                let targets = conn.targets.now().to_vec();
+                (conn, targets)
+            }
+            Some(before) => followed(ground, before, conn, &arrival, &now)?,
+        };
+        Ok(Change { before, arrival, known, credential, conn, targets, state, notes, hooks_begun, now, joining })
+    }
+
+    /// Durable first.
+    pub async fn carry_out(self, core: &Arc<Core>) -> Result<(), Denied> {
+        let key = self.conn.spec.key.clone();
+        let mut members = self.members(core).map_err(Denied::Unavailable)?;
+        let own = members.iter_mut().find(|conn| conn.spec.key == key).filter(|_| self.before.is_none());
+        let first = own.and_then(|conn| {
+            let first = build::first_poll(conn, &self.state, &self.now)?;
+            conn.state = Arc::new(tokio::sync::Mutex::new(first.clone()));
+            Some(first)
+        });
+        let events = core.commit(self.commit(core, first.as_ref())?).await?;
+        let Change { arrival, before, credential, mut notes, targets, conn, .. } = self;
+        let was = before.map_or(credential, |conn| conn.credential);
+        notes.extend(core.door.welcome(arrival, was, credential));
+        conn.targets.replace(targets);
+        core.connections.replace(members);
+        if let Some(before) = before.filter(|conn| conn.credential != credential) {
+            before.sharing.leave(&key, &core.store);
+        }
+        core.publish(events);
+        notes.iter().for_each(|note| tracing::warn!(connection = %key, "{note}"));
+        Ok(())
+    }
+
+    fn commit(&self, core: &Core, first: Option<&ConnectionState>) -> Result<Commit, Denied> {
+        let key = &self.conn.spec.key;
+        let mut writes = self.hooks_begun.clone();
+        if core.store.credential(key)?.as_ref() != Some(&self.known) && self.conn.spec.oauth.is_none() {
+            writes.push(Write::Credential(key.clone(), self.known.clone()));
+        }
+        writes.extend(first.map(|state| Write::Connection(key.clone(), state.clone())));
+        let by = &self.joining.by;
+        let what = match self.before {
+            None => format!("added by {by}"),
+            Some(before) => format!("changed by {by}: {}", differences(&before.spec, &self.conn.spec)),
+        };
+        let settled = self.before.map(|conn| accounts::is_read(conn, self.now.stamp()));
+        Ok(Commit {
+            writes,
+            events: vec![super::told(key, &what, &self.now)],
+            findings: settled.into_iter().collect(),
+            ..Commit::default()
+        })
+    }
+
+    /// It, and those that share its credential: their limits are one budget (F1).
+    fn members(&self, core: &Core) -> Result<Vec<Conn>, String> {
+        let mut members = others(core, self.credential, &self.conn.spec.key);
+        let (wish, targets) = (self.conn.lasting_wish(&self.state), Arc::new(TargetSet::of(self.targets.clone())));
+        members.push(Member { conn: self.conn.clone(), wish, targets });
+        if self.conn.spec.oauth.is_some() {
+            core.renews(self.credential);
+            let apart = token::apart(self.credential);
+            core.store.install_budget(apart, token::own_pace(), &self.now).map_err(|e| e.to_string())?;
+        }
+        together(core, self.credential, members, &self.now)
+    }
+}
+
+/// One of those that spend together: how often it wishes to be polled, and what it asks.
+pub struct Member {
+    conn: Conn,
+    wish: Option<Span>,
+    targets: Arc<TargetSet>,
+}
+
+/// Those that spend with this credential, beside one.
+pub fn others(core: &Core, credential: CredentialId, beside: &ConnectionKey) -> Vec<Member> {
+    let others = core.connections.values().filter(|conn| conn.credential == credential && conn.spec.key != *beside);
+    let member = |conn: Arc<Conn>| {
+        let (wish, targets) = (conn.sharing.wish(&conn.spec.key), conn.targets.now());
+        Member { conn: (*conn).clone(), wish, targets }
+    };
+    others.map(member).collect()
+}
+
+/// Their one budget, installed anew.
+pub fn together(core: &Core, credential: CredentialId, members: Vec<Member>, now: &Now) -> Result<Vec<Conn>, String> {
+    let specs: Vec<&ConnectionSpec> = members.iter().map(|member| &member.conn.spec).collect();
+    let sharing = build::shared(&core.store, credential, &specs, now)?;
+    core.form_line(credential);
+    for Member { conn, wish, targets } in &members {
+        sharing.wishes(&conn.spec.key, *wish);
+        if let Some(lives) = conn.sharing.token_life.learned() {
+            sharing.token_life.learn(Some(lives));
+        }
+        sharing.scan(&conn.spec.key, conn.scans.clone());
+        sharing.follow(&conn.spec.key, Arc::clone(targets), &core.store);
+    }
+    let shares = |member: Member| Conn { sharing: Arc::clone(&sharing), credential, ..member.conn };
+    Ok(members.into_iter().map(shares).collect())
+}
+
+/// What the file has of its tokens.
+fn tokens(core: &Core, spec: &ConnectionSpec) -> Result<Option<(u64, Vec<u8>)>, Denied> {
+    let Some(oauth) = &spec.oauth else { return Ok(None) };
+    let credential = identity(&core.installation, oauth);
+    Ok(core.store.sealed(credential)?.map(|sealed| (sealed.version, sealed.bytes)))
+}
+
+/// One that runs already: what hangs on neither credential nor specification is the same in both, and what asks the same goes on. The targets
+/// it will have are apart, so that nothing is another before the change is durable.
+fn followed(
+    ground: Ground<'_>,
+    before: &Conn,
+    new: Conn,
+    arrival: &Arrival,
+    now: &Now,
+) -> Result<(Conn, Vec<Arc<Target>>), Denied> {
+    let same_place = before.spec.time_zone == new.spec.time_zone;
+    let kept = |target: &Arc<Target>| {
+        let old = before.target(&target.key.target).filter(|old| same_place && old.spec == target.spec);
+        old.filter(|old| old.origin == target.origin)
+    };
+    let compiled = build::targets(ground, &new.spec, &before.targets, &mut Vec::new()).map_err(Denied::Invalid)?;
+    let targets = compiled.into_iter().map(|target| kept(&target).unwrap_or(target)).collect();
+    let scan = |scan: Arc<Scan>| {
+        let old = before.scans.iter().find(|old| old.key() == scan.key());
+        let spec = |spec: &ConnectionSpec| spec.scans.iter().find(|s| s.question.name == scan.key().target).cloned();
+        old.filter(|_| same_place && spec(&before.spec) == spec(&new.spec)).cloned().unwrap_or(scan)
+    };
+    let scans = build::scans(ground.store, &new.spec, &before.targets).map_err(Denied::Invalid)?;
+    let scans = scans.into_iter().map(scan).collect();
+    let hook = |hook: Arc<Hook>| {
+        let old = before.webhooks.iter().find(|old| old.key == hook.key && old.spec == hook.spec);
+        old.cloned().unwrap_or(hook)
+    };
+    let webhooks = new.webhooks.iter().cloned().map(hook).collect();
+    let desk = match keeps_its_desk(&before.spec, &new.spec) {
+        true => Arc::clone(&before.desk),
+        false => Arc::new(Desk::new(&new.spec).map_err(Denied::Invalid)?),
+    };
+    let conn = Conn {
+        edition: before.edition + 1,
+        left: before.left.clone(),
+        secret_since: if arrival.differs { now.stamp() } else { before.secret_since },
+        targets: Arc::clone(&before.targets),
+        triggers: Arc::clone(&before.triggers),
+        overrides: Arc::clone(&before.overrides),
+        stretch_told: Arc::clone(&before.stretch_told),
+        state: Arc::clone(&before.state),
+        wake: Arc::clone(&before.wake),
+        scans,
+        webhooks,
+        desk,
+        ..new
+    };
+    Ok((conn, targets))
+}
+
+/// Whether what its gateway has in memory means the same.
+fn keeps_its_desk(one: &ConnectionSpec, other: &ConnectionSpec) -> bool {
+    one.gateway == other.gateway
+        && one.commands == other.commands
+        && one.carrier == other.carrier
+        && one.base_url == other.base_url
+}
+
+/// What was admitted for one provider must not be sent to another, with the other's secret perhaps.
+pub fn refuse(before: &Conn, spec: &ConnectionSpec) -> Result<(), Denied> {
+    let (old, new) = (boundary::origin(&before.spec.base_url), boundary::origin(&spec.base_url));
+    if old != new {
+        return Err(Denied::Invalid(format!(
+            "{} leads to {new} now and not to {old}: that waits for a restart, or take the connection away first",
+            spec.key.connection
+        )));
+    }
+    Ok(())
+}
+
+/// What is written otherwise, in the words of the file.
+fn differences(before: &ConnectionSpec, after: &ConnectionSpec) -> String {
+    let same = [
+        ("base_url", before.base_url == after.base_url),
+        ("credential", before.secret == after.secret && before.carrier == after.carrier && before.oauth == after.oauth),
+        ("limits", before.limits == after.limits && before.quotas == after.quotas),
+        ("poll", before.poll == after.poll && before.refresh_min_age == after.refresh_min_age),
+        ("targets", before.targets == after.targets),
+        ("scans", before.scans == after.scans),
+        ("commands", before.commands == after.commands),
+        ("webhooks", before.webhooks == after.webhooks),
+        ("rules", before.rules == after.rules && before.waits == after.waits),
+        ("gateway", before.gateway == after.gateway),
+    ];
+    let others: Vec<&str> = same.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect();
+    if others.is_empty() { "its other settings".to_owned() } else { others.join(", ") }
+}
