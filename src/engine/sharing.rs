@@ -5,7 +5,7 @@ use super::planning::TokenLife;
 use super::scans::Scan;
 use super::targets::{Target, TargetSet};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint};
-use crate::domain::limit::Limit;
+use crate::domain::limit::{Kind, Limit};
 use crate::domain::time::Span;
 use crate::rules::plan::{Demand, Load, Plan, Question, plan, together};
 use crate::store::Store;
@@ -95,6 +95,11 @@ impl Sharing {
         let (in_force, members, told, figures) = Default::default();
         let (wishes, token_life) = Default::default();
         Sharing { credential, limits, commanded, in_force, members, wishes, token_life, told, figures }
+    }
+
+    /// Whether the provider counts what it has in hand at one moment.
+    pub fn counts_in_flight(&self) -> bool {
+        self.limits.iter().any(|limit| limit.kind == Kind::Concurrent)
     }
 
     /// A connection wishes to be polled so often from now on; `None`: not at all.

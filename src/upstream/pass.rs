@@ -5,6 +5,7 @@ use super::coding::{self, Decoded};
 use super::fault;
 use super::gate::{Attempt, Progress};
 use super::http::{Fault, HttpDoor, out_of_time};
+use super::redact::StreamRedactor;
 use super::route::Route;
 use super::wire::Socket;
 use crate::clock::Clock;
@@ -19,6 +20,7 @@ use hyper::client::conn::http1;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Uri};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// What a client asks of the provider.
 #[derive(Clone, Debug)]
@@ -32,6 +34,9 @@ pub struct Passing {
     pub body: Bytes,
     /// An answer of up to so many bytes is read to its end; a longer one is handed on as it comes.
     pub most: u64,
+    /// A longer one too has ended by the deadline of its permit, or is cut off: the provider counts what it has in hand, and the budget
+    /// counts with it until then.
+    pub in_time: bool,
 }
 
 /// An answer or its absence, with the moment at which its head was there.
@@ -64,7 +69,12 @@ pub struct Rest {
     incoming: Incoming,
     clock: Arc<dyn Clock>,
     silence: Span,
+    /// Its socket is closed then; `None`: it may take as long as it likes.
+    until: Option<Steady>,
     got: usize,
+    /// Takes known secrets out of what goes on; `None`: it is coded, and nothing can be seen in it.
+    clean: Option<StreamRedactor>,
+    over: CancellationToken,
 }
 
 impl std::fmt::Debug for Rest {
@@ -89,17 +99,39 @@ const NOT_FOR_CLIENTS: [&str; 9] = [
 const MUCH: usize = 64 * 1024;
 
 impl Rest {
-    /// The next bytes; `None`: it is whole. The error is what a cut answer is.
+    /// Cancelled as soon as the provider cannot have it in hand any more: it is whole or broken, or nobody wants it.
+    pub fn over(&self) -> CancellationToken {
+        self.over.clone()
+    }
+
+    /// The next bytes without any known secret; `None`: it is whole. The error is what a cut answer is.
     pub async fn next(&mut self) -> Option<Result<Bytes, (Failure, String)>> {
         loop {
+            let read = self.read().await;
+            let Some(clean) = &mut self.clean else { return read };
+            let free = match read {
+                Some(Ok(data)) => clean.push(&data),
+                Some(Err(fault)) => return Some(Err(fault)),
+                None => {
+                    let last = clean.end();
+                    return (!last.is_empty()).then(|| Ok(Bytes::from(last)));
+                }
+            };
+            if !free.is_empty() {
+                return Some(Ok(Bytes::from(free)));
+            }
+        }
+    }
+
+    /// As they come.
+    async fn read(&mut self) -> Option<Result<Bytes, Fault>> {
+        loop {
             let silence_ends = self.clock.now().steady + self.silence;
+            let ends = self.until.map_or(silence_ends, |until| until.min(silence_ends));
             let frame = tokio::select! {
                 biased;
                 frame = self.incoming.frame() => frame?,
-                () = self.clock.sleep_until(silence_ends) => {
-                    let words = format!("The provider fell silent for {} in its answer.", self.silence);
-                    return Some(Err((Failure::Timeout, words)));
-                }
+                () = self.clock.sleep_until(ends) => return Some(Err(self.late())),
             };
             match frame {
                 // Trailers are of this hop.
@@ -110,9 +142,23 @@ impl Rest {
                     }
                     Err(_) => continue,
                 },
+                Err(_) if self.is_out_of_time() => return Some(Err(self.late())),
                 Err(error) => return Some(Err(fault::in_body(&error, self.got))),
             }
         }
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        self.until.is_some_and(|until| until <= self.clock.now().steady)
+    }
+
+    fn late(&self) -> Fault {
+        let words = if self.is_out_of_time() {
+            "The answer was not whole in the time that a request of this connection may take.".to_owned()
+        } else {
+            format!("The provider fell silent for {} in its answer.", self.silence)
+        };
+        (Failure::Timeout, words)
     }
 }
 
@@ -150,12 +196,13 @@ impl HttpDoor {
         let headers = route.outgoing(&passing, &credential);
         let attempt = Attempt::begin(self.clock.clone(), send_by, route.network.connect_timeout)?;
         let request = request(passing.method, line, headers, passing.body)?;
+        let until = passing.in_time.then_some(deadline);
         let work = async {
             let socket = match attempt.comes_up(self.ways.wire.connect(&route.address())).await {
                 Ok(socket) => socket,
                 Err(error) => return Err(self.never_up(&attempt, &route, &*error)),
             };
-            self.relay(socket, request, &route, passing.most).await
+            self.relay(socket, request, &route, passing.most, until).await
         };
         tokio::select! {
             biased;
@@ -180,17 +227,28 @@ impl HttpDoor {
         request: Request<Full<Bytes>>,
         route: &Route,
         most: u64,
+        until: Option<Steady>,
     ) -> Result<(Stamp, Relayed), Fault> {
         let opened = http1::handshake(socket).await;
         let (mut sender, connection) = opened.map_err(|e| fault::before_body(&e))?;
+        let (over, clock) = (CancellationToken::new(), self.clock.clone());
+        let closed = over.clone().drop_guard();
+        let ends = async move {
+            match until {
+                Some(until) => clock.sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::spawn(async move {
-            // What became of the socket is told to who reads the answer.
-            let _ = connection.await;
+            // What became of the socket is told to who reads the answer; who reads too slowly does not keep it.
+            tokio::select! { _ = connection => {} () = ends => {} }
+            drop(closed);
         });
         let response = sender.send_request(request).await.map_err(|e| fault::before_body(&e))?;
         let arrived_at = self.clock.now().stamp();
         let (head, incoming) = response.into_parts();
-        let mut rest = Rest { incoming, clock: self.clock.clone(), silence: route.network.read_timeout, got: 0 };
+        let (clock, silence) = (self.clock.clone(), route.network.read_timeout);
+        let mut rest = Rest { incoming, clock, silence, until, got: 0, clean: None, over };
         let mut relayed = Relayed {
             status: head.status.as_u16(),
             headers: self.for_clients(&head.headers),
@@ -199,7 +257,7 @@ impl HttpDoor {
             cut: false,
             rest: None,
         };
-        while let Some(next) = rest.next().await {
+        while let Some(next) = rest.read().await {
             match next {
                 Ok(data) => relayed.body.extend_from_slice(&data),
                 Err(_) if relayed.status >= 400 => {
@@ -209,11 +267,20 @@ impl HttpDoor {
                 Err(fault) => return Err(fault),
             }
             if relayed.body.len() as u64 > most {
-                relayed.rest = Some(rest);
-                return Ok((arrived_at, relayed));
+                return Ok((arrived_at, self.long(relayed, rest)));
             }
         }
         self.whole(relayed, route, most).await.map(|relayed| (arrived_at, relayed))
+    }
+
+    /// An answer that goes on behind its beginning. Where it is not coded, it has lost every known secret as far as it goes.
+    fn long(&self, mut relayed: Relayed, mut rest: Rest) -> Relayed {
+        if !relayed.headers.iter().any(|(name, value)| name == "content-encoding" && value != "identity") {
+            let mut clean = StreamRedactor::new(self.redactor.clone());
+            relayed.body = clean.push(&relayed.body);
+            rest.clean = Some(clean);
+        }
+        Relayed { rest: Some(rest), ..relayed }
     }
 
     /// A whole answer, out of its coding and without any known secret.

@@ -76,6 +76,49 @@ async fn a_huge_body_goes_through_whole_and_is_held_nowhere() {
     assert!(peak < (BYTES >> 10) as u64 * 3 / 4, "{peak} kB at the most, for a body of {} kB", BYTES >> 10);
 }
 
+/// The provider has a request in hand until the last byte of its answer is out, however long a client takes to read it (law 1).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_answer_is_in_flight_until_it_has_ended_or_its_client_is_gone() {
+    const BYTES: usize = 48 << 20;
+    let provider = Script::answering(|asked| match asked.path() {
+        "/long" => http(200, &[("content-type", "text/plain")], &vec![b'x'; BYTES]),
+        _ => json(200, &[], "{}"),
+    })
+    .await;
+    let at_once = "name = \"at-once\"\nrequests = 1\nkind = \"concurrent\"";
+    let hub = Connection::plain("hub", &provider.base_url()).limit_text(at_once).not_polled();
+    let allow = "[[connection.gateway.allow]]\nmethods = [\"GET\", \"POST\"]\npath = \"/**\"\n";
+    let mut config = Config::new().with(hub.body(&format!("{DAY}{allow}")));
+    config.server.push("shelf_memory = \"1MiB\"".to_owned());
+    let app = TestApp::start(config).await;
+    for (round, method) in ["GET", "POST", "GET"].into_iter().enumerate() {
+        let mut slow = TcpStream::connect(app.address).await.expect("it listens");
+        let token = app.token();
+        let ask = format!(
+            "{method} /gateway/hub/long HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\ncontent-length: 0\r\n\
+             connection: close\r\n\r\n",
+            app.address
+        );
+        slow.write_all(ask.as_bytes()).await.expect("a request");
+        let mut piece = vec![0; 1 << 16];
+        let n = slow.read(&mut piece).await.expect("an answer");
+        assert!(piece[..n].starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&piece[..n]));
+        let refused = app.get(&format!("/gateway/hub/x/{round}")).await.expect_problem(429);
+        assert!(refused["detail"].as_str().is_some_and(|d| d.contains("\"at-once\"")), "{refused}");
+        assert_eq!(provider.asked_of(&format!("/x/{round}")).len(), 0);
+        // Read to its end, or left.
+        let mut got = n;
+        while round < 2 && got < BYTES {
+            let n = slow.read(&mut piece).await.expect("more of it");
+            assert!(n > 0, "it ended after {got} bytes");
+            got += n;
+        }
+        drop(slow);
+        app.get(&format!("/gateway/hub/x/{round}")).await.expect(200);
+    }
+    assert_eq!(provider.most_in_hand(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_breaks_off_is_never_served_as_whole_nor_kept() {
     const LONG: usize = 24 << 20;

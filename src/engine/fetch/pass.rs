@@ -5,6 +5,8 @@
 use super::exchange::{Asking, Exchanged, Whose, admit, once_more};
 use super::learn::{consequences, costs_nothing, hear};
 use super::{Stopped, token};
+use crate::domain::charge::Resolution;
+use crate::domain::ids::{ChargeId, CredentialId};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Reply};
 use crate::domain::time::{Span, Stamp, Steady};
@@ -13,7 +15,7 @@ use crate::engine::turns::{COURTESIES, Ear, Turn};
 use crate::engine::words;
 use crate::rules::budget::{Permit, Refusal};
 use crate::store::{Commit, Lane, Write};
-use crate::upstream::pass::{Passed, Passing, Relayed};
+use crate::upstream::pass::{Passed, Passing, Relayed, Rest};
 use tokio_util::sync::CancellationToken;
 
 /// A request of a client's, and how it is asked.
@@ -42,6 +44,28 @@ pub struct Heard {
     /// `None`: there is none, and `detail` says why.
     pub answer: Option<Relayed>,
     pub detail: String,
+    /// To be seen to by who has the answer.
+    pub late: Option<Late>,
+}
+
+/// A charge whose answer still comes: the provider has the request in hand until that has ended (law 1). Dropped unsettled it counts until its
+/// deadline.
+#[derive(Debug)]
+pub struct Late {
+    resolve: (CredentialId, ChargeId, Resolution),
+    over: CancellationToken,
+}
+
+impl Late {
+    /// Waits for the end of the answer.
+    pub async fn settles(self, core: &Core) {
+        self.over.cancelled().await;
+        let charge = self.resolve.1;
+        let commit = Commit { resolve: Some(self.resolve), lane: Lane::Lazy, ..Commit::default() };
+        if let Err(e) = core.commit(commit).await {
+            tracing::error!(charge = charge.0, "the end of an answer was not written down: {e}");
+        }
+    }
 }
 
 /// Waits its turn, asks, and writes down what was learned. `keep` says what rides with it.
@@ -70,9 +94,9 @@ pub async fn pass(
     };
     let status = sent.answer.as_ref().map(|answer| answer.status);
     let (asked_at, arrived_at, detail) = (sent.exchanged.reserved_at, reply.arrived_at, reply.detail.clone());
-    let heard = Heard { verdict, status, asked_at, arrived_at, answer: sent.answer, detail };
-    settle(core, conn, &sent.exchanged, &reply, &heard, conditional, keep).await?;
-    Ok(heard)
+    let heard = Heard { verdict, status, asked_at, arrived_at, answer: sent.answer, detail, late: None };
+    let late = settle(core, conn, &sent.exchanged, &reply, &heard, conditional, keep).await?;
+    Ok(Heard { late, ..heard })
 }
 
 /// A place in the line until the budget lets it through, or says that this is no matter of a moment.
@@ -183,7 +207,8 @@ fn judge(core: &Core, conn: &Conn, sent: &mut Sent, conditional: bool) -> (Reply
 }
 
 /// Write 2: the charge with what the answer says of limits, holds and the breaker, and with what is kept of it. An answer that is kept
-/// waits for no disk: a crash that takes it takes an answer that can be asked for again.
+/// waits for no disk: a crash that takes it takes an answer that can be asked for again. Where the provider counts what it has in hand, the
+/// charge of an answer that still comes is settled later.
 async fn settle(
     core: &Core,
     conn: &Conn,
@@ -192,7 +217,7 @@ async fn settle(
     heard: &Heard,
     conditional: bool,
     keep: impl FnOnce(&Heard) -> Vec<Write>,
-) -> Result<(), Stopped> {
+) -> Result<Option<Late>, Stopped> {
     let mut state = conn.state.lock().await;
     // Under the lock, so that of a reading and a write that are answered at once each sees what the other has put down.
     let kept = keep(heard);
@@ -204,8 +229,15 @@ async fn settle(
     let forgets = kept.iter().any(|write| matches!(write, Write::Unshelve(_)));
     let quiet = !forgets && !after.must_last && after.hold.is_empty() && after.events.is_empty() && state.failures == 0;
     let state_row = Write::Connection(conn.spec.key.clone(), after.state.clone());
+    let rest = heard.answer.as_ref().and_then(|answer| answer.rest.as_ref());
+    let over = rest.filter(|_| conn.sharing.counts_in_flight()).map(Rest::over);
+    let resolve = after.resolved(core, conn, exchanged);
+    let (resolve, late) = match over {
+        Some(over) => (None, resolve.map(|resolve| Late { resolve, over })),
+        None => (resolve, None),
+    };
     let commit = Commit {
-        resolve: after.resolved(core, conn, exchanged),
+        resolve,
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
         writes: kept.into_iter().chain([state_row]).collect(),
         events: after.events,
@@ -218,5 +250,5 @@ async fn settle(
     drop(state);
     core.publish(events);
     words::log_passed(conn, exchanged, &heard.verdict, heard.status, &heard.detail);
-    Ok(())
+    Ok(late)
 }

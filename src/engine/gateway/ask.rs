@@ -12,7 +12,7 @@ use crate::domain::spec::{CommandSpec, Conditional};
 use crate::engine::core::{Conn, Core};
 use crate::engine::fetch::MOMENT;
 use crate::engine::fetch::exchange::Asking;
-use crate::engine::fetch::pass::{Heard, Passage, pass};
+use crate::engine::fetch::pass::{Heard, Late, Passage, pass};
 use crate::rules::gateway::{
     Answered, Asked, ByHead, CAPABILITY, NotKept, Pattern, Policy, Seen, Times, Wishes, announces, as_passed, by_head,
     confirmed, fits, has_own_fields, is_conditional, key, may_keep, shelve, validators, variant,
@@ -58,12 +58,17 @@ pub fn as_text(headers: &HeaderMap) -> Vec<(String, String)> {
     headers.iter().filter_map(text).collect()
 }
 
-/// Asks the provider.
-pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &CancellationToken) -> Landing {
+/// Asks the provider. Who hands the answer on sees to the charge of one that still comes.
+pub async fn ask(
+    core: &Core,
+    conn: &Conn,
+    question: &Question,
+    unwanted: &CancellationToken,
+) -> (Landing, Option<Late>) {
     if let Some(target) = readings::target_of(core, conn, question) {
         // Redirected, or varied by what the client sent: then its own request finds out.
         if let Some(landing) = readings::ask(core, conn, &target, question).await {
-            return landing;
+            return (landing, None);
         }
     }
     let policy = conn.desk.gate.policy_by(&question.address.rules);
@@ -86,6 +91,7 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
             headers: outgoing(question, &policy, &asked_with),
             body: Bytes::new(),
             most: room::largest(core),
+            in_time: conn.sharing.counts_in_flight(),
         },
         conditional,
         with: Vec::new(),
@@ -99,9 +105,12 @@ pub async fn ask(core: &Core, conn: &Conn, question: &Question, unwanted: &Cance
         found.writes(core, conn)
     };
     match pass(core, conn, passage, keep).await {
-        Err(_) if unwanted.is_cancelled() => Landing::GivenUp,
-        Err(stopped) => Landing::Halted(Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()))),
-        Ok(heard) => landed(core, conn, question, &policy, &asking.endpoint, heard, found),
+        Err(_) if unwanted.is_cancelled() => (Landing::GivenUp, None),
+        Err(stopped) => (Landing::Halted(Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()))), None),
+        Ok(mut heard) => {
+            let late = heard.late.take();
+            (landed(core, conn, question, &policy, &asking.endpoint, heard, found), late)
+        }
     }
 }
 

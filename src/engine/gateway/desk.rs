@@ -96,6 +96,14 @@ impl Desk {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whoever comes from now on asks anew.
+    pub fn boards_no_more(&self, key: &FlightKey, flight: &Arc<Flight>) {
+        let mut flights = self.flights();
+        if flights.get(key).is_some_and(|known| Arc::ptr_eq(known, flight)) {
+            flights.remove(key);
+        }
+    }
+
     /// Something happened that a "not ready" may have waited for.
     pub fn happens(&self, what: Until, at: Stamp) {
         self.happened.write().unwrap_or_else(PoisonError::into_inner).note(what, at);

@@ -196,15 +196,16 @@ impl Entrance {
         let mut pilot = Pilot { flight, landed: false };
         self.core.spawn(async move {
             core.begun.cancelled().await;
-            let landing = ask::ask(&core, &conn, &question, &pilot.flight.unwanted).await;
+            let (landing, late) = ask::ask(&core, &conn, &question, &pilot.flight.unwanted).await;
             // Who comes from now on finds it on the shelf, or asks anew.
-            let mut flights = conn.desk.flights();
-            if flights.get(&key).is_some_and(|own| Arc::ptr_eq(own, &pilot.flight)) {
-                flights.remove(&key);
-            }
-            drop(flights);
+            conn.desk.boards_no_more(&key, &pilot.flight);
             pilot.landed = true;
             pilot.flight.lands(landing);
+            // A long answer that nobody takes ends with the last who could have.
+            drop(pilot);
+            if let Some(late) = late {
+                late.settles(&core).await;
+            }
         });
         (passenger, true)
     }

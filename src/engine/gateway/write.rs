@@ -12,7 +12,7 @@ use crate::domain::time::Span;
 use crate::engine::core::{Conn, Core};
 use crate::engine::fetch::Stopped;
 use crate::engine::fetch::exchange::Asking;
-use crate::engine::fetch::pass::{Heard, Passage, pass};
+use crate::engine::fetch::pass::{Heard, Late, Passage, pass};
 use crate::rules::gateway::{CacheStatus, Forward, Location, Policy, Seen, also_changed, as_passed};
 use crate::upstream::pass::{Passing, Relayed};
 use bytes::Bytes;
@@ -50,8 +50,12 @@ impl Entrance {
         let (core, conn) = (self.core.clone(), self.conn.clone());
         self.core.spawn(async move {
             core.begun.cancelled().await;
+            let (written, late) = send(&core, &conn, write).await;
             // Nobody waits any more: what was learned is kept all the same.
-            let _ = tell.send(send(&core, &conn, write).await);
+            let _ = tell.send(written);
+            if let Some(late) = late {
+                late.settles(&core).await;
+            }
         });
         told.await.unwrap_or_else(|_| {
             let how = CacheStatus::forwarded(Forward::Method);
@@ -60,7 +64,7 @@ impl Entrance {
     }
 }
 
-async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
+async fn send(core: &Core, conn: &Conn, write: Write) -> (Written, Option<Late>) {
     tracing::info!(connection = %conn.spec.key, endpoint = %write.address.endpoint, method = %write.method, by = write.by, "write through the gateway");
     let policy = conn.desk.gate.policy_by(&write.address.rules);
     let asking =
@@ -76,16 +80,15 @@ async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
         sendings += 1;
     };
     let how = CacheStatus::forwarded(Forward::Method);
-    let heard = match heard {
+    let mut heard = match heard {
         Ok(heard) => heard,
         Err(stopped) => {
             let halt = Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()));
-            return Written {
-                given: Given::Denied { how: CacheStatus { detail: Some(halt.word), ..how }, halt },
-                forgotten,
-            };
+            let given = Given::Denied { how: CacheStatus { detail: Some(halt.word), ..how }, halt };
+            return (Written { given, forgotten }, None);
         }
     };
+    let late = heard.late.take();
     // And what was read while it was put down.
     let forgotten = forgotten.map(|before| before + all_changed(core, conn, &write, &heard));
     let halt = Arc::new(Halt::heard(core, conn, &asking.endpoint, &heard));
@@ -102,7 +105,7 @@ async fn send(core: &Core, conn: &Conn, write: Write) -> Written {
         }
         None => Given::Denied { how: CacheStatus { detail: Some(halt.word), forward_status: status, ..how }, halt },
     };
-    Written { given, forgotten }
+    (Written { given, forgotten }, late)
 }
 
 async fn once(
@@ -121,6 +124,7 @@ async fn once(
             headers: write.headers.clone(),
             body: write.body.clone(),
             most: room::largest(core),
+            in_time: conn.sharing.counts_in_flight(),
         },
         conditional: false,
         with: Vec::new(),

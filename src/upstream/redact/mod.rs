@@ -4,11 +4,13 @@
 mod log;
 mod pattern;
 mod source;
+mod stream;
 #[cfg(test)]
 mod tests;
 
 pub use log::Redacting;
 pub use source::read_secret;
+pub use stream::StreamRedactor;
 
 use crate::domain::ids::CredentialId;
 use regex::bytes::Regex;
@@ -86,6 +88,8 @@ struct Known {
     first: usize,
     text: Option<Arc<Regex>>,
     body: Option<Arc<Regex>>,
+    /// Bytes within which any secret of bodies shows itself.
+    reach: usize,
 }
 
 /// Learned secrets that are still looked for: the newest few of a handful of credentials. Older ones have ended long since.
@@ -133,6 +137,12 @@ impl Redactor {
         of(&self.0.read().unwrap_or_else(PoisonError::into_inner)).clone()
     }
 
+    /// What finds secrets in bodies, and within how many bytes; `None`: nothing is to be found.
+    fn for_bodies(&self) -> Option<(Arc<Regex>, usize)> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Some((known.body.clone()?, known.reach))
+    }
+
     /// The text without any known secret.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match replace(self.pattern(|k| &k.text).as_deref(), text.as_bytes()) {
@@ -163,6 +173,7 @@ impl Known {
         let in_bodies: Vec<&str> = values.iter().copied().filter(|v| may_leave_bodies(v)).collect();
         let (text, body) = (pattern::compile(&values), pattern::compile(&in_bodies));
         (self.text, self.body) = (text.map(Arc::new), body.map(Arc::new));
+        self.reach = pattern::reach(&in_bodies);
     }
 }
 

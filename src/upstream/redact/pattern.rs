@@ -18,6 +18,8 @@ const SHORTEST_HEX: usize = 8;
 const LONG: usize = 256;
 /// So much of each end.
 const END: usize = 64;
+/// Bytes that one byte of a value takes in its longest usual spelling: `\\\\u002F`, `%2525252F`.
+const SPELLED: usize = 9;
 
 /// The beginning with everything that can belong to a token behind it, or the end with everything before it (of a text that was cut
 /// in front).
@@ -50,6 +52,12 @@ pub(super) fn compile(values: &[&str]) -> Option<Regex> {
     // size, a pattern that removes everything is the safe answer.
     let built = RegexBuilder::new(&pattern).unicode(false).size_limit(256 << 20).dfa_size_limit(16 << 20).build();
     built.or_else(|_| RegexBuilder::new("(?s).+").unicode(false).build()).ok()
+}
+
+/// Bytes within which every value shows itself, however it is spelled: whole, or by its front where it is found by its ends.
+pub(super) fn reach(values: &[&str]) -> usize {
+    let shown = |needle: String| if needle.len() > LONG { END } else { needle.len() };
+    SPELLED * values.iter().flat_map(|value| known_forms(value)).map(shown).max().unwrap_or(0)
 }
 
 /// The value, what it hides if it is itself base64 of `user:password`, and each of them inside a longer base64 text.

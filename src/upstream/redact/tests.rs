@@ -6,7 +6,7 @@ use crate::domain::spec::SecretSource;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
 
 const KEY: &str = "a1B2/c3+d4=e5 f6\"g7";
@@ -113,7 +113,7 @@ fn bodies_lose_secrets_but_never_their_numbers() {
 
 #[test]
 fn a_long_token_is_still_found() {
-    let token: String = (0..LONGEST_SECRET).map(|i| char::from(b'a' + (i * 7 % 26) as u8)).collect();
+    let token = token();
     assert_eq!(redactor(&[&token]).text(&format!("Bearer {token}!")), "Bearer ***!");
 }
 
@@ -244,4 +244,72 @@ fn events_of_any_crate_pass_through_the_redacting_writer() {
     tracing::subscriber::with_default(subscriber, || tracing::error!(url = "http://x/?k=hunter2-hunter2", "could not"));
     let log = String::from_utf8_lossy(&paper.0.lock().unwrap()).into_owned();
     assert!(log.contains("could not") && log.contains("k=***") && !log.contains("hunter2"), "{log}");
+}
+
+fn token() -> String {
+    (0..LONGEST_SECRET).map(|i| char::from(b'a' + (i * 7 % 26) as u8)).collect()
+}
+
+/// One that knows a key, and one that knows a long token too.
+static KNOWING: LazyLock<[Redactor; 2]> = LazyLock::new(|| [redactor(&[KEY]), redactor(&[KEY, &token()])]);
+
+/// The spellings that a body may have a key in.
+fn spelled(which: u8) -> String {
+    match which {
+        0 => KEY.to_owned(),
+        1 => percent(KEY),
+        2 => serde_json::to_string(KEY).unwrap().trim_matches('"').to_owned(),
+        3 => KEY.replace('"', "\\u0022").replace('+', "\\u002b"),
+        4 => STANDARD.encode(KEY).trim_end_matches('=').to_owned(),
+        5 => KEY[..KEY.len() - 1].to_owned(),
+        6 => "%".to_owned(),
+        _ => "a1B2 and more of what is no key, ".to_owned(),
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_body_in_pieces_loses_what_a_whole_one_loses(
+        parts in proptest::collection::vec(0..8u8, 0..60),
+        cuts in proptest::collection::vec(1..400usize, 0..60),
+        long in proptest::bool::ANY,
+    ) {
+        let redactor = KNOWING[usize::from(long)].clone();
+        let mut body: String = parts.iter().map(|which| spelled(*which)).collect();
+        if long {
+            body.insert_str(0, &format!("Bearer {}! ", token()));
+        }
+        let whole = replaced(&redactor, body.as_bytes());
+        let (mut stream, mut left, mut got) = (StreamRedactor::new(redactor), body.as_bytes(), Vec::new());
+        for cut in cuts.into_iter().chain([usize::MAX]) {
+            let (piece, rest) = left.split_at(cut.min(left.len()));
+            got.extend(stream.push(piece));
+            left = rest;
+        }
+        got.extend(stream.end());
+        proptest::prop_assert_eq!(String::from_utf8(got), String::from_utf8(whole));
+    }
+}
+
+/// A whole body with a star for each byte of a secret.
+fn replaced(redactor: &Redactor, body: &[u8]) -> Vec<u8> {
+    let (pattern, _) = redactor.for_bodies().expect("secrets");
+    let stars = |found: &regex::bytes::Captures<'_>| vec![b'*'; found[0].len()];
+    pattern.replace_all(body, stars).into_owned()
+}
+
+#[test]
+fn what_is_held_of_a_stream_is_bounded() {
+    let redactor = redactor(&[KEY]);
+    let mut stream = StreamRedactor::new(redactor.clone());
+    let (_, reach) = redactor.for_bodies().unwrap();
+    for _ in 0..100 {
+        stream.push(&[b'x'; 1000]);
+        assert!(stream.end().len() <= reach.max(1000));
+    }
+    let mut given = 0;
+    for _ in 0..1000 {
+        given += stream.push(&[b'x'; 1000]).len();
+    }
+    assert!(given + reach >= 1_000_000, "{given}");
 }

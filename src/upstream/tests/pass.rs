@@ -3,7 +3,7 @@
 use super::provider::{Provider, Step, answers, says};
 use super::*;
 use crate::domain::reply::Failure;
-use crate::upstream::pass::{Passed, Passing, Relayed};
+use crate::upstream::pass::{Passed, Passing, Relayed, Rest};
 use bytes::Bytes;
 use hyper::{HeaderMap, Method};
 
@@ -21,6 +21,7 @@ fn asks(location: &str) -> Passing {
         headers: HeaderMap::new(),
         body: Bytes::new(),
         most: 50_000,
+        in_time: false,
     }
 }
 
@@ -165,6 +166,59 @@ async fn a_long_answer_is_handed_on_as_it_comes() {
         got += next.unwrap().len();
     }
     assert_eq!(got, 200_000);
+}
+
+#[tokio::test]
+async fn the_rest_of_a_long_answer_says_when_the_provider_has_it_in_hand_no_more() {
+    let body = vec![b'x'; 8 << 20];
+    let is_over = |rest: &Rest| rest.over().is_cancelled();
+    for in_time in [true, false] {
+        let provider = Provider::with(vec![answers("200 OK", &body)]).await;
+        let bench = Bench::new(&provider.base_url(), bearer());
+        let asks = || Passing { in_time, ..asks("/video") };
+        // Read to its end.
+        let mut rest = pass(&bench, asks()).await.result.unwrap().rest.unwrap();
+        while let Some(next) = rest.next().await {
+            next.unwrap();
+        }
+        rest.over().cancelled().await;
+        // Left.
+        let rest = pass(&bench, asks()).await.result.unwrap().rest.unwrap();
+        let over = rest.over();
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        assert!(!is_over(&rest), "nobody has read it yet");
+        drop(rest);
+        over.cancelled().await;
+        // Neither read nor left by the end of its time.
+        let now = bench.clock.now().steady;
+        let passed = bench.door.pass_within(None, now + Span(1500), now + Span(700), asks()).await;
+        let mut rest = passed.result.unwrap().rest.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(1000)).await;
+        assert_eq!(is_over(&rest), in_time);
+        let mut ended = None;
+        while let Some(next) = rest.next().await {
+            ended = next.err();
+            if ended.is_some() {
+                break;
+            }
+        }
+        assert_eq!(ended.map(|(failure, _)| failure), in_time.then_some(Failure::Timeout));
+    }
+}
+
+#[tokio::test]
+async fn no_secret_is_left_in_a_long_answer_wherever_it_is_cut() {
+    let echoed = format!("{{\"you\":\"{KEY}\"}}\n");
+    let body = echoed.repeat(200_000 / echoed.len());
+    let (answer, _) = relayed(vec![answers("200 OK", body.as_bytes())], bearer(), asks("/log")).await;
+    let length = answer.headers.iter().find(|(name, _)| name == "content-length").map(|(_, v)| v.clone());
+    let (mut got, mut rest) = (answer.body, answer.rest.unwrap());
+    while let Some(next) = rest.next().await {
+        got.extend_from_slice(&next.unwrap());
+    }
+    let hidden = body.replace(KEY, &"*".repeat(KEY.len()));
+    assert_eq!(String::from_utf8(got).unwrap(), hidden);
+    assert_eq!(length, Some(hidden.len().to_string()), "as long as was announced");
 }
 
 #[tokio::test]

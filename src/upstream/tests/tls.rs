@@ -89,6 +89,7 @@ async fn passed_on(bench: &Bench) -> Passed {
         headers: hyper::HeaderMap::new(),
         body: bytes::Bytes::new(),
         most: 50_000,
+        in_time: false,
     };
     bench.door.pass_within(None, now + Span(1500), now + Span(5000), passing).await
 }

@@ -3,6 +3,7 @@
 use super::wire::{header_lines, pairs, read_whole};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -37,10 +38,34 @@ impl Asked {
 type Answering = dyn Fn(&Asked) -> Vec<u8> + Send + Sync;
 type Delay = dyn Fn(&Asked) -> Duration + Send + Sync;
 
+/// How many requests it has in hand: from their last byte to the last of their answer.
+#[derive(Default)]
+struct Hands {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Hands {
+    fn takes(self: &Arc<Hands>) -> InHand {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        InHand(self.clone())
+    }
+}
+
+struct InHand(Arc<Hands>);
+
+impl Drop for InHand {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Dropping it closes the door.
 pub struct Script {
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
+    hands: Arc<Hands>,
     door: tokio::task::JoinHandle<()>,
 }
 
@@ -89,13 +114,14 @@ impl Script {
         let address = listener.local_addr().expect("bound");
         let (asked, answer): (Arc<Mutex<Vec<Asked>>>, Arc<Answering>) = (Arc::default(), Arc::new(answer));
         let delay: Arc<Delay> = Arc::new(delay);
-        let (seen, all) = (asked.clone(), (so_many, Arc::new(Barrier::new(so_many))));
+        let hands: Arc<Hands> = Arc::default();
+        let (seen, all) = ((asked.clone(), hands.clone()), (so_many, Arc::new(Barrier::new(so_many))));
         let door = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 tokio::spawn(serve(socket, seen.clone(), all.clone(), answer.clone(), delay.clone()));
             }
         });
-        Script { address, asked, door }
+        Script { address, asked, hands, door }
     }
 
     pub fn base_url(&self) -> String {
@@ -104,6 +130,10 @@ impl Script {
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("no test panics while it looks").clone()
     }
+    /// The most requests that were ever in hand together.
+    pub fn most_in_hand(&self) -> usize {
+        self.hands.most.load(Ordering::SeqCst)
+    }
     pub fn asked_of(&self, path: &str) -> Vec<Asked> {
         self.asked().into_iter().filter(|a| a.path() == path).collect()
     }
@@ -111,12 +141,13 @@ impl Script {
 
 async fn serve(
     mut socket: TcpStream,
-    seen: Arc<Mutex<Vec<Asked>>>,
+    (seen, hands): (Arc<Mutex<Vec<Asked>>>, Arc<Hands>),
     (so_many, all): (usize, Arc<Barrier>),
     answer: Arc<Answering>,
     delay: Arc<Delay>,
 ) {
     let Some((head, body)) = read_whole(&mut socket).await else { return };
+    let _in_hand = hands.takes();
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let mut word = || words.next().unwrap_or_default().to_owned();
     let (method, location) = (word(), word());
