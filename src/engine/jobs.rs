@@ -119,18 +119,13 @@ enum Attempt {
 async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Request, job: Job) -> Attempt {
     let asking = Asking { caller: Caller::Command, target: None, endpoint: command.endpoint(), cost: command.cost };
     let written = Location::read(&request.location).ok();
-    let forgets =
-        || written.iter().flat_map(|written| gateway::filed::forgetting(core, conn, written)).collect::<Vec<_>>();
-    let (job, permit) = match wait_for_permit(core, conn, &asking, job, &forgets()).await {
+    let (job, permit) = match wait_for_permit(core, conn, &asking, job, &forgetting(core, conn, &written)).await {
         Ok(admitted) => admitted,
         Err(attempt) => return attempt,
     };
     let mut exchanged = match exchange(core, conn, &asking, permit, request.clone()).await {
         Ok(exchanged) => exchanged,
-        Err(stopped) => {
-            let (state, words) = ended_by(&stopped, &core.clock.now());
-            return Attempt::Final(finish_returning(core, job, state, &words).await);
-        }
+        Err(stopped) => return Attempt::Final(stopped_midway(core, conn, job, &stopped, &written).await),
     };
     let (reply, mut verdict, body) = hear(core, conn, cost_from(command).as_ref(), &mut exchanged, false);
     verdict.said = verdict.said.or_else(|| accepted_with(core, body.as_ref()));
@@ -141,16 +136,15 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     let again = job_state == JobState::Queued;
     let now = core.clock.now();
     let job = Job { state: job_state, message: Some(message), updated_at: now.stamp(), ..job };
-    let may_have = matches!(job.state, JobState::Done | JobState::Unknown);
     // Before it is put down, and once more for what was read meanwhile.
-    let forget = || written.iter().filter(|_| may_have).for_each(|at| _ = gateway::write::changed(core, conn, at));
+    let forget = || forgotten(core, conn, &written, job.state);
     forget();
     let mut events = after.events;
     events.push(job_event(&job, &now));
     let commit = Commit {
         resolve,
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
-        writes: forgets()
+        writes: forgetting(core, conn, &written)
             .into_iter()
             .chain([Write::Job(job.clone()), Write::Connection(conn.spec.key.clone(), after.state.clone())])
             .collect(),
@@ -172,6 +166,29 @@ async fn send_once(core: &Core, conn: &Conn, command: &CommandSpec, request: &Re
     if again { Attempt::Again(job) } else { Attempt::Final(job) }
 }
 
+/// Its request was under way. Where nobody knows what that did, all is forgotten that it may have changed.
+async fn stopped_midway(core: &Core, conn: &Conn, job: Job, stopped: &Stopped, written: &Option<Location>) -> Job {
+    let now = core.clock.now();
+    let (state, words) = ended_by(stopped, &now);
+    let job = Job { state, message: Some(words), updated_at: now.stamp(), ..job };
+    forgotten(core, conn, written, state);
+    let forgets = if state == JobState::Unknown { forgetting(core, conn, written) } else { Vec::new() };
+    let job = update_with(core, job, forgets).await;
+    forgotten(core, conn, written, state);
+    job
+}
+
+/// What a command makes void in the gateway's part of the file.
+fn forgetting(core: &Core, conn: &Conn, written: &Option<Location>) -> Vec<Write> {
+    written.iter().flat_map(|written| gateway::filed::forgetting(core, conn, written)).collect()
+}
+
+/// What a command may have changed is forgotten by the gateway.
+fn forgotten(core: &Core, conn: &Conn, written: &Option<Location>, state: JobState) {
+    let may_have = matches!(state, JobState::Done | JobState::Unknown);
+    written.iter().filter(|_| may_have).for_each(|at| _ = gateway::write::changed(core, conn, at));
+}
+
 /// What is known of a command whose request was under way when it was stopped.
 fn ended_by(stopped: &Stopped, now: &Now) -> (JobState, String) {
     let why = words::why(stopped, now, Telling::Kept);
@@ -183,7 +200,7 @@ fn ended_by(stopped: &Stopped, now: &Now) -> (JobState, String) {
         Stopped::Refused(_) | Stopped::Midway(_) => {
             (JobState::Unknown, format!("the provider redirected it, and the next hop was not funded: {why}"))
         }
-        Stopped::Paused | Stopped::Store(_) => {
+        Stopped::Paused | Stopped::Store(_) | Stopped::Unrecorded { .. } => {
             (JobState::Unknown, format!("it may or may not have been carried out, and it is not sent again: {why}"))
         }
     }
@@ -345,8 +362,13 @@ async fn finish_returning(core: &Core, job: Job, state: JobState, message: &str)
 }
 
 async fn update(core: &Core, job: Job) -> Job {
+    update_with(core, job, Vec::new()).await
+}
+
+async fn update_with(core: &Core, job: Job, mut writes: Vec<Write>) -> Job {
     let event = job_event(&job, &core.clock.now());
-    let commit = Commit { writes: vec![Write::Job(job.clone())], events: vec![event], ..Commit::default() };
+    writes.push(Write::Job(job.clone()));
+    let commit = Commit { writes, events: vec![event], ..Commit::default() };
     match core.commit(commit).await {
         Ok(events) => core.publish(events),
         Err(e) => tracing::error!(job = job.id.0, "{e}"),

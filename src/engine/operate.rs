@@ -82,6 +82,7 @@ impl Appliance {
         match (stopped, stopped.refusal()) {
             (Stopped::Paused, _) => Denied::Paused(sentence),
             (Stopped::Store(e), _) => Denied::Unavailable(e.to_string()),
+            (Stopped::Unrecorded { .. }, _) => Denied::Unavailable(sentence),
             (_, Some(Refusal::NotUntil { at, .. })) if *at != Steady::MAX => self.not_before(*at, sentence),
             (_, Some(Refusal::Held(hold))) => self.not_before(hold.until, sentence),
             (_, Some(Refusal::Probing { at })) => self.not_before(*at, sentence),

@@ -121,6 +121,10 @@ pub fn why(stopped: &Stopped, now: &Now, telling: Telling) -> String {
         Stopped::Superseded => "the connection was changed meanwhile".to_owned(),
         Stopped::Unaskable(why) => format!("the request {why}"),
         Stopped::Store(e) => e.to_string(),
+        Stopped::Unrecorded { status, error } => {
+            let answered = status.map(|status| format!(" and answered {status}")).unwrap_or_default();
+            format!("the provider was asked{answered}, and that could not be written down: {error}")
+        }
     }
 }
 

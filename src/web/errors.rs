@@ -41,6 +41,8 @@ pub enum Kind {
     Provider,
     /// The client wants the provider not to be asked (RFC 9111 section 5.2.1.7).
     OnlyCached,
+    /// The provider was asked, and what it answered could not be written down.
+    Unrecorded,
     Internal,
 }
 
@@ -69,6 +71,7 @@ impl Kind {
             Kind::Unavailable => (503, "unavailable", "The appliance cannot do this now"),
             Kind::Provider => (503, "provider", "The provider gives no answer"),
             Kind::OnlyCached => (504, "only-if-cached", "Nothing on the shelf"),
+            Kind::Unrecorded => (500, "unrecorded", "It was sent, and could not be written down"),
             Kind::Internal => (500, "internal", "Something went wrong in the appliance"),
         }
     }

@@ -2,7 +2,7 @@
 //! back with a request that was under way (CASES P1; laws 4, 5).
 
 use crate::support::script::{Asked, Script};
-use crate::support::wire::json;
+use crate::support::wire::{http, json};
 use crate::support::*;
 
 fn config(base_url: &str) -> Config {
@@ -89,5 +89,61 @@ async fn what_is_answered_while_a_write_is_put_down_does_not_stay() {
     for round in 0..ROUNDS {
         let kept = app.send(Ask::get(&path(round)).header("cache-control", "only-if-cached")).await;
         assert_eq!(kept.status, 504, "round {round}, after a restart: {}", kept.body);
+    }
+}
+
+/// Its request was sent, redirected, and the hop not funded: nobody knows what it did, and nothing of before is served.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_stopped_midway_is_forgotten_for_as_any_other() {
+    let provider = Script::answering(|asked| match asked.method.as_str() {
+        "POST" => http(303, &[("location", "/x/done")], b""),
+        _ => counting(asked),
+    })
+    .await;
+    let command = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.command]]\nname = \"switch\"\npost = \"/x\"\n\
+                   retry = \"never\"\n";
+    let two = "name = \"two\"\nrequests = 2\nwindow = \"1h\"\nkind = \"rolling\"";
+    let hub = Connection::plain("hub", &provider.base_url()).limit_text(two).body(command);
+    let mut app = TestApp::start(Config::new().with(hub)).await;
+    app.get("/gateway/hub/x").await.expect(200);
+    let accepted = app.operator().commands("hub", "switch", &serde_json::json!({}), None).await.expect(202).json();
+    app.operator().sees_job(operator::job_id(&accepted), "unknown").await;
+    assert_eq!(provider.asked().len(), 2, "no third was funded");
+    let kept = || Ask::get("/gateway/hub/x").header("cache-control", "only-if-cached");
+    assert_eq!(app.send(kept()).await.status, 504);
+    app.restart().await;
+    assert_eq!(app.send(kept()).await.status, 504);
+}
+
+/// Larder's own reading is an answer for clients too, unless somebody wrote while it was under way: a client, or a command.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reading_of_a_target_that_was_under_way_while_somebody_wrote_is_kept_for_no_client() {
+    let tables = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.gateway.allow]]\nmethods = [\"GET\", \"PUT\"]\npath = \"/**\"\n\
+                  [[connection.target]]\nname = \"x\"\nget = \"/x\"\nitems = \"$.rows[*]\"\nkey = \"$.id\"\n\
+                  [[connection.command]]\nname = \"switch\"\npost = \"/x\"\nretry = \"never\"\n";
+    for by_command in [false, true] {
+        let slow = |asked: &Asked| Duration::from_millis(if asked.number == 1 { 2000 } else { 0 });
+        let rows = |asked: &Asked| json(200, &[], &format!("{{\"rows\":[{{\"id\":{}}}]}}", asked.number));
+        let provider = Script::answering_each_after(slow, rows).await;
+        let hub = Connection::plain("hub", &provider.base_url()).every("24h").min_age("0s").body(tables);
+        let mut app = TestApp::start(Config::new().with(hub)).await;
+        let kept = || Ask::get("/gateway/hub/x").header("cache-control", "only-if-cached");
+        app.get("/gateway/hub/x").await.expect(200);
+        let operator = app.operator();
+        let write = async {
+            eventually("it is under way", SOON, || async { (provider.asked().len() == 2).then_some(()) }).await;
+            if by_command {
+                let accepted =
+                    operator.commands("hub", "switch", &serde_json::json!({}), None).await.expect(202).json();
+                operator.sees_job(operator::job_id(&accepted), "done").await;
+            } else {
+                app.send(put(&app, "/gateway/hub/x")).await.expect(200);
+            }
+        };
+        let (read, ()) = tokio::join!(operator.refreshes("hub", "x"), write);
+        read.expect(200);
+        assert_eq!(app.send(kept()).await.status, 504, "by command: {by_command}");
+        app.restart().await;
+        assert_eq!(app.send(kept()).await.status, 504, "after a restart, by command: {by_command}");
     }
 }

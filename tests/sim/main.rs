@@ -28,6 +28,7 @@ mod shared;
 mod silence;
 mod stage;
 mod tokens;
+mod unrecorded;
 mod world;
 
 use record::{Fact, Record, What};

@@ -264,6 +264,5 @@ pub(super) async fn settle(
     };
     let commit =
         Commit { resolve: Some((conn.credential, hop.charge, resolution)), lane: Lane::Lazy, ..Commit::default() };
-    core.commit(commit).await?;
-    Ok(())
+    core.commit(commit).await.map(drop).map_err(Stopped::unrecorded(status))
 }

@@ -211,7 +211,7 @@ pub async fn settle(
         learned: after.learned,
         lane: if quiet { Lane::Lazy } else { Lane::Durable },
     };
-    let events = core.commit(commit).await?;
+    let events = core.commit(commit).await.map_err(Stopped::unrecorded(after.status))?;
     *state = after.state;
     drop(state);
     filling.into_iter().for_each(|filling| filling.put(core, conn));

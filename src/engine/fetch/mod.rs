@@ -63,6 +63,11 @@ pub enum Stopped {
     /// The request cannot be written down at this moment: a date beyond any calendar.
     Unaskable(String),
     Store(StoreError),
+    /// The provider was asked, and what came of it could not be written down: its charge counts until its deadline.
+    Unrecorded {
+        status: Option<u16>,
+        error: StoreError,
+    },
 }
 
 impl From<StoreError> for Stopped {
@@ -79,13 +84,22 @@ impl Stopped {
             | Stopped::Midway(refusal)
             | Stopped::Unrenewed(refusal)
             | Stopped::Unrepeated(refusal) => Some(refusal),
-            Stopped::Paused | Stopped::Superseded | Stopped::Unaskable(_) | Stopped::Store(_) => None,
+            Stopped::Paused
+            | Stopped::Superseded
+            | Stopped::Unaskable(_)
+            | Stopped::Store(_)
+            | Stopped::Unrecorded { .. } => None,
         }
     }
 
-    /// Whether something was sent by then: asking again is for the next round.
+    /// Whether something was sent by then, and what it led on to refused: asking again is for the next round.
     pub fn was_sent(&self) -> bool {
         matches!(self, Stopped::Midway(_) | Stopped::Unrenewed(_) | Stopped::Unrepeated(_))
+    }
+
+    /// The store failed, with what the provider had answered.
+    fn unrecorded(status: Option<u16>) -> impl FnOnce(StoreError) -> Stopped {
+        move |error| Stopped::Unrecorded { status, error }
     }
 
     /// The refusal as one of something that was under way already.

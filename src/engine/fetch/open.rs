@@ -94,7 +94,7 @@ async fn learn(
         learned: after.learned,
         ..Commit::default()
     };
-    let told = core.commit(commit).await?;
+    let told = core.commit(commit).await.map_err(Stopped::unrecorded(after.status))?;
     *state = after.state;
     drop(state);
     core.publish(told);

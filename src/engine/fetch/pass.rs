@@ -245,7 +245,7 @@ async fn settle(
         learned: after.learned,
         lane: if quiet { Lane::Lazy } else { Lane::Durable },
     };
-    let events = core.commit(commit).await?;
+    let events = core.commit(commit).await.map_err(Stopped::unrecorded(heard.status))?;
     *state = after.state;
     drop(state);
     core.publish(events);

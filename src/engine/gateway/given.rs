@@ -64,6 +64,8 @@ pub enum HaltKind {
     Provider,
     /// The client wants nobody asked, and there is nothing.
     Unanswerable,
+    /// The provider was asked, and the appliance could not write down what came of it.
+    Unrecorded,
     /// The appliance cannot.
     Unavailable,
 }

@@ -42,9 +42,14 @@ impl Halt {
         Halt { not_before: Some(now.wall_of(at)), retry_after_s: Some(wait), ..self }
     }
 
-    /// Nothing was sent, or nothing more.
+    /// Nothing was sent, or nothing more; or nobody could write down what was.
     pub fn stopped(conn: &Conn, stopped: &Stopped, now: &Now) -> Halt {
         let why = words::why(stopped, now, Telling::Anew);
+        if matches!(stopped, Stopped::Unrecorded { .. }) {
+            let sentence =
+                format!("{}: {} Look what it did before you ask again.", conn.spec.provider, words::ended(&why));
+            return Halt::new(HaltKind::Unrecorded, "unrecorded", sentence);
+        }
         let sentence = words::ended(&format!("{} is not asked: {why}", conn.spec.provider));
         match (stopped, stopped.refusal()) {
             (Stopped::Paused, _) => Halt::new(HaltKind::Paused, "paused", sentence),

@@ -83,6 +83,10 @@ async fn send(core: &Core, conn: &Conn, write: Write) -> (Written, Option<Late>)
     let mut heard = match heard {
         Ok(heard) => heard,
         Err(stopped) => {
+            // What was read while it was under way: nobody knows what it did.
+            let may_have = matches!(stopped, Stopped::Unrecorded { .. });
+            let again = may_have.then(|| changed(core, conn, &write.address.location));
+            let forgotten = again.map_or(forgotten, |again| Some(forgotten.unwrap_or(0) + again));
             let halt = Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()));
             let given = Given::Denied { how: CacheStatus { detail: Some(halt.word), ..how }, halt };
             return (Written { given, forgotten }, None);

@@ -199,11 +199,14 @@ fn denied(web: &WebState, halt: &Halt, how: &CacheStatus, reading: Reading) -> R
         HaltKind::NotYet => Kind::NotYet,
         HaltKind::Provider => Kind::Provider,
         HaltKind::Unanswerable => Kind::OnlyCached,
+        HaltKind::Unrecorded => Kind::Unrecorded,
         HaltKind::Paused | HaltKind::Unavailable => Kind::Unavailable,
     };
+    // What was carried out is not to be asked for again by itself.
+    let soon = (kind != Kind::Unrecorded).then_some(SOON_S);
     let told = Problem {
         not_before: halt.not_before.map(When),
-        retry_after_s: halt.retry_after_s.or(Some(SOON_S)),
+        retry_after_s: halt.retry_after_s.or(soon),
         ..Problem::new(kind, halt.sentence.clone())
     };
     let mut response = problem(web, &told, reading == Reading::Head);
