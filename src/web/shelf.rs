@@ -89,6 +89,8 @@ pub trait Shelf: Send + Sync + 'static {
     fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String>;
     /// The gateway of a connection, before which unmodified clients stand.
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance>;
+    /// Of all connections of that name, whichever organization they are of.
+    fn entrances(&self, connection: &str) -> Vec<Entrance>;
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)>;
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing>;
     fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
@@ -240,6 +242,9 @@ impl Shelf for Appliance {
     }
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance> {
         Appliance::entrance(self, organization, connection)
+    }
+    fn entrances(&self, connection: &str) -> Vec<Entrance> {
+        Appliance::entrances(self, connection)
     }
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)> {
         Appliance::gateway_counts(self)

@@ -596,3 +596,47 @@ async fn a_client_that_is_told_something_else_than_the_poller_asks_for_itself_al
     let poller = app.send(Ask::get("/gateway/yard/statusschedule.php").header("accept", "*/*")).await;
     assert!(poller.header("cache-status").is_some_and(|v| v.contains("fwd=vary-miss") || v.contains("; hit")));
 }
+
+/// Two organizations have a connection of one name, each with a place of its own for its key: a token in that place is asked by its own one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_any_organization_may_stand_where_its_connection_s_key_goes() {
+    let provider = Script::answering(counting).await;
+    let hub = |organization: &str, place: &str, path: &str| {
+        format!(
+            "[[connection]]\nname = \"hub\"\norganization = \"{organization}\"\nbase_url = \"{}{path}\"\n\
+             credential = {{ env = \"{}_KEY\", {place} }}\n[[connection.limit]]\nname = \"ample\"\nrequests = 1000\nwindow = \"1h\"\n\
+             kind = \"rolling\"\n[connection.poll]\ninterval = \"1h\"\n",
+            provider.base_url(),
+            organization.to_uppercase(),
+        )
+    };
+    let tables = [
+        hub("default", "header = \"X-Api-Key\"", "/ours"),
+        hub("acme", "header = \"X-Acme-Key\"", "/acme"),
+        hub("birch", "query = \"key\"", "/birch"),
+    ];
+    let mut config = Config { extra: tables.concat(), ..Config::new() };
+    for name in ["DEFAULT_KEY", "ACME_KEY", "BIRCH_KEY"] {
+        config.environment.insert(name.to_owned(), secret::new_secret());
+    }
+    let app = TestApp::start(config).await;
+    let mut tokens = Vec::new();
+    for organization in ["acme", "birch"] {
+        let create = ["token", "create", "--name", organization, "--role", "reader", "--organization", organization];
+        tokens.push(app.larder_here(&create).await.expect(0).stdout.trim().to_owned());
+    }
+    let at =
+        |reply: crate::support::http::Reply| reply.expect(200).json()["at"].as_str().unwrap_or_default().to_owned();
+    let get = || Ask::get("/gateway/hub/x");
+    assert_eq!(at(app.send(get()).await), "/ours/x", "who shows nothing is of the default organization");
+    assert_eq!(at(app.send(get().header("x-acme-key", &tokens[0])).await), "/acme/x");
+    let of_birch = at(app.get(&format!("/gateway/hub/x?key={}", tokens[1])).await);
+    assert!(of_birch.starts_with("/birch/x?key="), "{of_birch}");
+    assert_eq!(at(app.send(get().token(&tokens[0])).await), "/acme/x", "as in Authorization");
+    // In the place of another's it is not read, and where it would be read it does not open another's.
+    app.send(get().header("x-api-key", &tokens[0])).await.expect(403);
+    for asked in provider.asked() {
+        let told = format!("{asked:?}");
+        assert!(tokens.iter().all(|token| !told.contains(token.as_str())), "{told}");
+    }
+}

@@ -47,6 +47,12 @@ impl Appliance {
         Some(Entrance { core: self.core.clone(), conn })
     }
 
+    /// The gateways of all connections of that name, whichever organization they are of.
+    pub fn entrances(&self, connection: &str) -> Vec<Entrance> {
+        let named = self.core.connections.values().filter(|conn| conn.spec.key.connection.as_str() == connection);
+        named.map(|conn| Entrance { core: self.core.clone(), conn }).collect()
+    }
+
     /// Requests to gateways since the start, by connection and how they were answered.
     pub fn gateway_counts(&self) -> Vec<(ConnectionKey, given::How, u64)> {
         let of = |conn: Arc<Conn>| conn.desk.counts().map(|(how, count)| (conn.spec.key.clone(), how, count));

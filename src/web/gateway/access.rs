@@ -3,6 +3,7 @@
 
 use crate::domain::ids::{ConnectionKey, Organization};
 use crate::domain::spec::Carrier;
+use crate::engine::gateway::Entrance;
 use crate::web::WebState;
 use crate::web::access::guard::{check_host, check_origin, check_rate, listener_of, look_up};
 use crate::web::access::limits::Change;
@@ -52,27 +53,37 @@ impl Caller {
         }
     }
 
-    /// By the places that the connection's own credential has, where `Authorization` said nothing; and by the name that it asked for.
-    /// `carrier`: of a connection that is there.
-    pub fn with_places(
+    /// By the place that a connection's own credential has, where `Authorization` said nothing; and by the name that it asked for. A token counts
+    /// in the place of the connection that it is for, of its own organization: nothing is left out of any other place.
+    /// Returns the connection that is asked.
+    pub fn at_a_place(
         mut self,
         web: &WebState,
         request: &Request<Body>,
-        carrier: Option<&Carrier>,
+        (organization, name): (&Organization, &str),
         raw: &str,
-    ) -> Result<Caller, Problem> {
+    ) -> Result<(Caller, Option<Entrance>), Problem> {
+        let mut asked = web.shelf().entrance(organization, name);
         if matches!(self.shown, Shown::Nothing) && self.listener != Listener::Local {
-            let found = match carrier {
-                Some(Carrier::Header { name, scheme }) => in_header(request.headers(), name, scheme.as_deref()),
-                Some(Carrier::Query { name }) => in_query(raw, name),
-                Some(Carrier::None | Carrier::Basic { .. }) | None => None,
-            };
-            if let Some(token) = found {
-                self.shown = look_up(web, self.peer, &token)?;
+            let mut known: Option<(String, Shown)> = None;
+            for entrance in web.shelf().entrances(name) {
+                let Some(token) = in_place_of(entrance.carrier(), request.headers(), raw) else { continue };
+                let shown = match known.take().filter(|(text, _)| *text == token) {
+                    Some((_, shown)) => shown,
+                    None => look_up(web, self.peer, &token)?,
+                };
+                if matches!(&shown, Shown::Token(of) if Viewer::from_token(of).home() == entrance.key().organization) {
+                    (self.shown, asked) = (shown, Some(entrance));
+                    break;
+                }
+                if asked.as_ref().is_some_and(|asked| asked.key() == entrance.key()) {
+                    self.shown = shown.clone();
+                }
+                known = Some((token, shown));
             }
         }
         check_host(web, self.listener, &self.shown, request.headers())?;
-        Ok(self)
+        Ok((self, asked))
     }
 
     /// A reader's right is enough. `key`: of a connection that is there.
@@ -145,6 +156,14 @@ fn authorization(headers: &HeaderMap) -> Option<String> {
 fn is_basic(headers: &HeaderMap) -> bool {
     let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::trim);
     value.and_then(|value| value.split_once(' ')).is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
+}
+
+fn in_place_of(carrier: &Carrier, headers: &HeaderMap, raw: &str) -> Option<String> {
+    match carrier {
+        Carrier::Header { name, scheme } => in_header(headers, name, scheme.as_deref()),
+        Carrier::Query { name } => in_query(raw, name),
+        Carrier::None | Carrier::Basic { .. } => None,
+    }
 }
 
 fn in_header(headers: &HeaderMap, name: &str, scheme: Option<&str>) -> Option<String> {

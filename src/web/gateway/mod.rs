@@ -50,8 +50,7 @@ async fn answered(web: &WebState, request: Request<Body>, peer: Option<IpAddr>) 
     let line = request.uri().path_and_query().map_or("/", |line| line.as_str());
     let (name, raw) = split(line.strip_prefix(PREFIX).unwrap_or_default());
     let (caller, organization) = Caller::of(web, &request, peer)?;
-    let entrance = web.shelf().entrance(&organization, name);
-    let caller = caller.with_places(web, &request, entrance.as_ref().map(Entrance::carrier), raw)?;
+    let (caller, entrance) = caller.at_a_place(web, &request, (&organization, name), raw)?;
     // First of all: nobody who may not read is told what is there, or has an address looked at and remembered.
     caller.may_read(web, entrance.as_ref().map(Entrance::key))?;
     let Some(entrance) = entrance else {

@@ -406,6 +406,9 @@ impl Shelf for Sample {
     fn entrance(&self, _: &Organization, _: &str) -> Option<Entrance> {
         None
     }
+    fn entrances(&self, _: &str) -> Vec<Entrance> {
+        Vec::new()
+    }
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)> {
         Vec::new()
     }
