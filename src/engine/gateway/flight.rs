@@ -23,6 +23,11 @@ pub struct FlightKey {
     pub alone: Option<u64>,
 }
 
+/// What a request sends of these headers: every line of each.
+pub fn varied(names: &[String], sent: &[(String, String)]) -> Vec<(String, String)> {
+    names.iter().flat_map(|name| sent.iter().filter(move |(n, _)| n == name)).cloned().collect()
+}
+
 /// What a flight brought.
 pub enum Landing {
     /// On the shelf now. `status`: what the provider answered.
@@ -120,5 +125,23 @@ impl Drop for Pilot {
         if !self.landed {
             self.flight.lands(Landing::Halted(Arc::new(Halt::stopping())));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_differs_in_a_later_line_of_a_header_asks_something_else() {
+        let sent = |lines: &[(&str, &str)]| -> Vec<(String, String)> {
+            lines.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let one = sent(&[("accept", "a/b"), ("x-user", "ann"), ("accept", "c/d")]);
+        let other = sent(&[("accept", "a/b"), ("x-user", "ann"), ("accept", "e/f")]);
+        let names = ["accept".to_owned()];
+        assert_eq!(varied(&names, &one), sent(&[("accept", "a/b"), ("accept", "c/d")]));
+        assert_ne!(varied(&names, &one), varied(&names, &other));
+        assert_eq!(varied(&["x-user".to_owned()], &one), varied(&["x-user".to_owned()], &other));
     }
 }

@@ -2,7 +2,7 @@
 //! and why. Nobody who only reads waits for more than one request.
 
 use super::ask::{self, Question, as_text};
-use super::flight::{Flight, FlightKey, Landing, Passenger, Pilot};
+use super::flight::{Flight, FlightKey, Landing, Passenger, Pilot, varied};
 use super::given::{Given, Halt};
 use super::place::{Address, Entry};
 use super::{Entrance, filed, room};
@@ -175,12 +175,11 @@ impl Entrance {
             names.dedup();
             names
         });
-        let value = |name: String| question.sent.iter().find(|(n, _)| *n == name).map(|(_, v)| (name, v.clone()));
         let key = FlightKey {
             credential: self.conn.credential,
             target: question.address.place.target.clone(),
             reading: question.reading,
-            varied: known.into_iter().filter_map(value).collect(),
+            varied: varied(&known, &question.sent),
             alone: single.then(|| ALONE.fetch_add(1, Ordering::Relaxed)),
         };
         let mut flights = self.conn.desk.flights();
