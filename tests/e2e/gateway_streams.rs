@@ -201,6 +201,17 @@ async fn p5_a_429_holds_everything_and_the_stream_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn p5_who_is_refused_and_not_told_until_when_is_told_by_larder() {
+    let feed = Feed::start().await;
+    let app = yard(&feed).await;
+    feed.is(Mood::TooMany(None));
+    let first = app.send(ask(None)).await.expect(429);
+    assert_eq!(first.body, "Too Many Requests", "the provider's own words");
+    let wait: u64 = first.header("retry-after").and_then(|v| v.parse().ok()).expect("a time to come again");
+    assert!((14..=120).contains(&wait), "{wait}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn p5_who_comes_to_a_held_connection_is_told_until_when() {
     let feed = Feed::start().await;
     let app = yard(&feed).await;

@@ -27,6 +27,8 @@ const REMEMBERED: Span = Span::from_secs(600);
 /// A reader is told at once what becomes of the first opening; of one that takes longer it hears nothing until there is something.
 const FIRST_ANSWER: Span = Span::from_secs(10);
 
+const RETRY_AFTER: &str = "retry-after";
+
 /// Every stream, by what it is opened with and where.
 #[derive(Default)]
 pub struct Streams {
@@ -233,9 +235,22 @@ impl Entrance {
         }
         match self.first_answer(&shared, attempts).await {
             None => Ok(Joined::Reading(reader, came)),
-            Some(Met::Answer(answer)) => Ok(Joined::Answered(answer)),
+            Some(Met::Answer(answer)) => Ok(Joined::Answered(self.with_a_wait(&shared, answer))),
             Some(Met::Denied(denied)) => Err(denied),
         }
+    }
+
+    /// A refusal that does not say until when: until its hold and the pause of the stream are over.
+    fn with_a_wait(&self, shared: &Shared, mut answer: Answer) -> Answer {
+        if !matches!(answer.status, 429 | 503) || answer.header(RETRY_AFTER).is_some() {
+            return answer;
+        }
+        let holds = self.core.store.holds(self.conn.credential);
+        let held = holds.iter().filter(|hold| hold.scope.covers(&shared.wanted.endpoint)).map(|hold| hold.until);
+        let until = held.chain([shared.state().course.not_before()]).max().unwrap_or_default();
+        let wait = until.since(self.core.clock.now().steady).as_secs_ceil();
+        answer.headers.push((RETRY_AFTER.to_owned(), wait.max(1).to_string()));
+        answer
     }
 
     /// What the attempt after `attempts` came to, where it opened nothing and the stream never was open.

@@ -24,6 +24,10 @@ const UNPAID: Span = Span::from_secs(6 * 3600);
 /// Gone for good (410): ask once a day whether that is still so.
 const GONE: Span = Span::from_secs(24 * 3600);
 
+/// P5: a refusal that says nothing of a wait, nor which limit it is, is waited out at least so long, however short the windows of the limits
+/// are: somebody else spends, or one is not declared. Where an operator has set a shorter `default`, that counts.
+const LEAST_UNTOLD: Span = Span::from_secs(15);
+
 /// A refusal, and what is known around it.
 pub struct Refused<'a> {
     pub verdict: &'a Verdict,
@@ -122,7 +126,9 @@ fn unhinted(reason: HoldReason, usage: &[Usage], waits: &WaitSpec) -> (Span, Str
             match short_window(usage.iter().map(|u| &u.limit)) {
                 // I5: the whole window.
                 Some((window, limit)) => {
-                    (window.max(waits.floor), format!("the window of limit \"{limit}\", as no wait was given"))
+                    let least = LEAST_UNTOLD.min(waits.default).max(waits.floor);
+                    let beyond = if window < least { format!(" ({least} at least)") } else { String::new() };
+                    (window.max(least), format!("the window of limit \"{limit}\"{beyond}, as no wait was given"))
                 }
                 None => (waits.default, "the default, as no wait was given".into()),
             }

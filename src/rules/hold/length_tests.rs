@@ -106,6 +106,28 @@ fn a_second_strike_lengthens_and_growth_ends_at_a_day() {
     assert_eq!(lengths.last(), Some(&86_400));
 }
 
+#[test]
+fn p5_a_refusal_without_a_wait_is_waited_out_for_fifteen_seconds_at_least() {
+    let window = |s| usage(Kind::Rolling { window: Span::from_secs(s) }, 5, 4, 1_001_000);
+    let untold = verdict(Outcome::Limited, None);
+    let of = |usage: &[Usage], default_s| {
+        let waits = &WaitSpec { default: Span::from_secs(default_s), ..WaitSpec::default() };
+        let (verdict, scope, reserved_at) = (&untold, HoldScope::Credential, now().stamp());
+        let held = hold_for(&Refused { verdict, scope, reserved_at, usage, last: None, waits }, &now()).unwrap();
+        (held.until.since(now().steady).as_secs(), held.source)
+    };
+    for (what, usage, default_s, expected) in [
+        ("a short window", vec![window(1)], 60, 15),
+        ("a longer one", vec![window(1), window(20)], 60, 20),
+        ("none, and the general default", vec![], 60, 60),
+        ("an operator's own default", vec![window(1)], 8, 8),
+        ("never below the floor", vec![window(1)], 5, 5),
+    ] {
+        assert_eq!(of(&usage, default_s).0, expected, "{what}");
+    }
+    assert!(of(&[window(1)], 60).1.contains("(15 s at least)"), "{}", of(&[window(1)], 60).1);
+}
+
 /// VENDORS: somebody who waited 100 s after a hint of 93 s was still refused.
 #[test]
 fn refused_again_after_the_announced_time_the_next_hold_is_longer() {
