@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 const MOST_PLACES: usize = 8192;
 /// Bytes of an address that is remembered though nothing is kept under it. A longer one is read anew each time.
 const LONGEST: usize = 2048;
+/// Bytes of all addresses together that are remembered so: what somebody could have remembered by asking for ever new ones.
+const MOST_BYTES: usize = 4 << 20;
 /// Changes that are remembered for requests under way: as many as can be made while one waits for its answer.
 const MOST_CHANGES: usize = 256;
 
@@ -25,9 +27,9 @@ type Limits = Option<(HeaderValue, HeaderValue)>;
 pub struct Desk {
     pub gate: Gate,
     /// By how clients write them.
-    addresses: RwLock<HashMap<Box<str>, Arc<Address>>>,
+    addresses: RwLock<Named<Address>>,
     /// By what they are kept under.
-    places: RwLock<HashMap<String, Arc<Place>>>,
+    places: RwLock<Named<Place>>,
     flights: Mutex<HashMap<FlightKey, Arc<Flight>>>,
     happened: RwLock<Happened>,
     /// The last that may have changed something, and when they were over.
@@ -35,6 +37,35 @@ pub struct Desk {
     counts: [AtomicU64; How::ALL.len()],
     /// As of a second.
     limits: RwLock<Option<(u64, Limits)>>,
+}
+
+/// What is remembered by names, and how many bytes these have.
+struct Named<T> {
+    all: HashMap<Box<str>, Arc<T>>,
+    bytes: usize,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Named<T> {
+        Named { all: HashMap::new(), bytes: 0 }
+    }
+}
+
+impl<T> Named<T> {
+    fn has_room_for(&self, name: &str) -> bool {
+        self.all.len() < MOST_PLACES && self.bytes + name.len() <= MOST_BYTES
+    }
+
+    fn add(&mut self, name: &str, what: Arc<T>) {
+        if self.all.insert(name.into(), what).is_none() {
+            self.bytes += name.len();
+        }
+    }
+
+    fn retain(&mut self, is_kept: impl Fn(&str, &Arc<T>) -> bool) {
+        self.all.retain(|name, what| is_kept(name, what));
+        self.bytes = self.all.keys().map(|name| name.len()).sum();
+    }
 }
 
 impl Desk {
@@ -51,7 +82,7 @@ impl Desk {
 
     /// `raw`: path and query as they stood in a request line.
     pub fn address(&self, raw: &str, carrier: &Carrier) -> Result<Arc<Address>, Unsafe> {
-        if let Some(known) = self.addresses.read().unwrap_or_else(PoisonError::into_inner).get(raw) {
+        if let Some(known) = self.addresses.read().unwrap_or_else(PoisonError::into_inner).all.get(raw) {
             return Ok(known.clone());
         }
         let location = Location::read(raw)?;
@@ -66,30 +97,35 @@ impl Desk {
             return Ok(address);
         }
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
-        if addresses.len() >= MOST_PLACES {
-            addresses.clear();
+        if !addresses.has_room_for(raw) {
+            *addresses = Named::default();
         }
-        addresses.insert(raw.into(), address.clone());
+        addresses.add(raw, address.clone());
         Ok(address)
     }
 
     /// Where answers to this target are kept.
     pub fn place(&self, target: String) -> Arc<Place> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = places.all.get(target.as_str()) {
+            return known.clone();
+        }
         let is_needed = |place: &Arc<Place>| !place.is_empty() || Arc::strong_count(place) > 1;
-        if places.len() >= MOST_PLACES {
+        if !places.has_room_for(&target) {
             // Who has one in hand keeps it; what is put there then is found no more, and asked for again.
             places.retain(|_, place| is_needed(place));
         } else if target.len() > LONGEST {
             places.retain(|known, place| known.len() <= LONGEST || is_needed(place));
         }
-        places.entry(target).or_insert_with_key(|target| Arc::new(Place::new(target.clone()))).clone()
+        let place = Arc::new(Place::new(target));
+        places.add(&place.target, place.clone());
+        place
     }
 
     /// Every place under which something is kept.
     pub fn kept(&self) -> Vec<Arc<Place>> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        places.values().filter(|place| !place.is_empty()).cloned().collect()
+        places.all.values().filter(|place| !place.is_empty()).cloned().collect()
     }
 
     pub fn flights(&self) -> MutexGuard<'_, HashMap<FlightKey, Arc<Flight>>> {
@@ -174,7 +210,7 @@ mod tests {
     fn a_long_address_is_remembered_only_while_somebody_holds_it() {
         let desk = Desk::behind(Gate::compile(&GatewaySpec::default(), &[]).unwrap());
         let long = |n: usize| format!("/x?n={n}&fill={}", "f".repeat(LONGEST));
-        let sizes = || (desk.addresses.read().unwrap().len(), desk.places.read().unwrap().len());
+        let sizes = || (desk.addresses.read().unwrap().all.len(), desk.places.read().unwrap().all.len());
         let held = desk.address(&long(0), &Carrier::None).unwrap();
         for n in 1..100 {
             desk.address(&long(n), &Carrier::None).unwrap();
@@ -186,5 +222,22 @@ mod tests {
             desk.address(&format!("/x?n={n}"), &Carrier::None).unwrap();
         }
         assert_eq!(sizes().0, 100);
+    }
+
+    #[test]
+    fn addresses_are_remembered_within_a_number_of_bytes_too() {
+        let desk = Desk::behind(Gate::compile(&GatewaySpec::default(), &[]).unwrap());
+        let name = |n: usize| format!("/x?n={n}&fill={}", "f".repeat(1900));
+        let held = desk.address(&name(0), &Carrier::None).unwrap();
+        let mut most = (0, 0);
+        for n in 1..6000 {
+            desk.address(&name(n), &Carrier::None).unwrap();
+            let bytes = (desk.addresses.read().unwrap().bytes, desk.places.read().unwrap().bytes);
+            most = (most.0.max(bytes.0), most.1.max(bytes.1));
+        }
+        // The last addresses still hold their places.
+        assert!(most.0 <= MOST_BYTES && most.1 <= MOST_BYTES + 2 * LONGEST, "{most:?}");
+        assert!(most.0 > MOST_BYTES / 2, "{most:?}");
+        assert!(Arc::ptr_eq(&held.place, &desk.place(held.place.target.clone())), "the one in hand stays");
     }
 }
