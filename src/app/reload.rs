@@ -71,7 +71,10 @@ impl Live {
             }
         }
         let putting = putting(&settings.puttable);
-        for spec in &settings.connections {
+        let mut all: Vec<&ConnectionSpec> = settings.connections.iter().collect();
+        // As at a start: first those who say whose account their secret is, so that whoever shares it with them follows.
+        all.sort_by_key(|spec| spec.new_secret != NewSecret::SameAccount);
+        for spec in all {
             let own = runs.iter().find(|own| own.key == spec.key);
             let is_same = own.is_some_and(|own| apart_from_secrets(own) == apart_from_secrets(spec))
                 && configured.puttable.agrees(&settings.puttable, &spec.key);

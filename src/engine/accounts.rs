@@ -3,14 +3,14 @@
 
 use super::Parts;
 use super::core::{Conn, Core};
-use super::view::{CredentialSetView, CredentialView, When};
+use super::view::{CredentialSetView, CredentialView, Denied, When};
 use crate::domain::credential::{CredentialState, NewSecret};
 use crate::domain::finding::{FindingChange, FindingKind, Matter, Seen};
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::spec::SecretSource;
 use crate::domain::time::{Now, Stamp};
-use crate::rules::succession::succeed;
+use crate::rules::succession::{TwoBudgets, succeed};
 use crate::store::{Store, StoreError, Write};
 use std::collections::BTreeMap;
 
@@ -43,6 +43,7 @@ pub fn remembered(parts: &Parts, now: &Now) -> Result<Remembered, String> {
         }
         let before = parts.store.credential(&spec.key).map_err(|e| e.to_string())?;
         let next = succeed(before.as_ref(), &known, secret, spec.new_secret, now.stamp());
+        let next = next.map_err(|TwoBudgets| two_budgets(spec))?;
         of.insert(spec.key.clone(), Account { credential: next.counts_for().unwrap_or(secret), since: next.since });
         known.push(next.clone());
         if before.as_ref() != Some(&next) {
@@ -58,12 +59,22 @@ pub fn with_secret(
     spec: &ConnectionSpec,
     secret: CredentialId,
     now: &Now,
-) -> Result<CredentialState, StoreError> {
+) -> Result<CredentialState, Denied> {
     let before = store.credential(&spec.key)?;
-    match &spec.oauth {
-        Some(_) => Ok(before.unwrap_or_default()),
-        None => Ok(succeed(before.as_ref(), &store.credentials()?, secret, spec.new_secret, now.stamp())),
+    if spec.oauth.is_some() {
+        return Ok(before.unwrap_or_default());
     }
+    let next = succeed(before.as_ref(), &store.credentials()?, secret, spec.new_secret, now.stamp());
+    next.map_err(|TwoBudgets| Denied::Invalid(two_budgets(spec)))
+}
+
+fn two_budgets(spec: &ConnectionSpec) -> String {
+    format!(
+        "connection {} says that another credential is of the same account (same_account = true), and this one spends from a budget of its own \
+         already: what was spent before would not count for it. Take a key that nothing was spent with, or leave same_account out if it is \
+         another account's.",
+        spec.key.connection
+    )
 }
 
 /// Where a secret lies, in words; `None` where there is none.

@@ -7,6 +7,10 @@ use crate::domain::time::Stamp;
 /// Secrets of a connection that are remembered: rotated every day, those of two months.
 const MOST_HAD: usize = 64;
 
+/// Two secrets are said to be one account's, and spend from two budgets: what was spent with one would not count for the other (law 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TwoBudgets;
+
 /// What is remembered of a connection once it has this secret. `known`: what is remembered of all others, which may have had it before or
 /// have it now; two connections with one secret spend from one budget, whatever each of them says of its account.
 ///
@@ -17,21 +21,25 @@ pub fn succeed(
     secret: CredentialId,
     new: NewSecret,
     now: Stamp,
-) -> CredentialState {
+) -> Result<CredentialState, TwoBudgets> {
     let (first, unknown) = (CredentialState::default(), before.is_none());
     let before = before.unwrap_or(&first);
     if before.had.last().is_some_and(|had| had.secret == secret) {
-        return before.clone();
+        return Ok(before.clone());
     }
     let elsewhere = || known.iter().find_map(|state| state.counted(secret));
     let as_before = || before.counts_for().filter(|_| new == NewSecret::SameAccount);
-    let counts_for = before.counted(secret).or_else(elsewhere).or_else(as_before).unwrap_or(secret);
+    let known_as = before.counted(secret).or_else(elsewhere);
+    if known_as.zip(as_before()).is_some_and(|(of_secret, of_before)| of_secret != of_before) {
+        return Err(TwoBudgets);
+    }
+    let counts_for = known_as.or_else(as_before).unwrap_or(secret);
     let mut had: Vec<Had> = before.had.iter().filter(|had| had.secret != secret).copied().collect();
     had.push(Had { secret, counts_for });
     had.drain(..had.len().saturating_sub(MOST_HAD));
     let stays = unknown || before.counts_for().is_none_or(|of_before| of_before == counts_for);
     let since = if stays { before.since } else { now };
-    CredentialState { had, since, set: before.set.clone() }
+    Ok(CredentialState { had, since, set: before.set.clone() })
 }
 
 #[cfg(test)]
@@ -49,7 +57,11 @@ mod tests {
     }
 
     fn first(secret: CredentialId) -> CredentialState {
-        succeed(None, &[], secret, NewSecret::OwnBudget, at(5))
+        succeed(None, &[], secret, NewSecret::OwnBudget, at(5)).unwrap()
+    }
+
+    fn next(before: &CredentialState, secret: CredentialId, new: NewSecret, n: u64) -> CredentialState {
+        succeed(Some(before), &[], secret, new, at(n)).unwrap()
     }
 
     #[test]
@@ -60,36 +72,48 @@ mod tests {
 
     #[test]
     fn the_same_secret_again_changes_nothing() {
-        let state = succeed(Some(&first(A)), &[], B, NewSecret::OwnBudget, at(9));
-        assert_eq!(succeed(Some(&state), &[], B, NewSecret::SameAccount, at(50)), state);
+        let state = next(&first(A), B, NewSecret::OwnBudget, 9);
+        assert_eq!(next(&state, B, NewSecret::SameAccount, 50), state);
     }
 
     #[test]
     fn another_secret_begins_a_budget_and_goes_back_to_its_own() {
-        let second = succeed(Some(&first(A)), &[], B, NewSecret::OwnBudget, at(9));
+        let second = next(&first(A), B, NewSecret::OwnBudget, 9);
         assert_eq!((second.counts_for(), second.since), (Some(B), at(9)));
-        let back = succeed(Some(&second), &[], A, NewSecret::OwnBudget, at(20));
+        let back = next(&second, A, NewSecret::OwnBudget, 20);
         assert_eq!((back.counts_for(), back.since), (Some(A), at(20)));
     }
 
     #[test]
     fn another_key_of_the_same_account_counts_on() {
-        let second = succeed(Some(&first(A)), &[], B, NewSecret::SameAccount, at(9));
+        let second = next(&first(A), B, NewSecret::SameAccount, 9);
         assert_eq!((second.counts_for(), second.since), (Some(A), Stamp::default()));
-        let third = succeed(Some(&second), &[], C, NewSecret::SameAccount, at(10));
+        let third = next(&second, C, NewSecret::SameAccount, 10);
         assert_eq!(third.counts_for(), Some(A));
         // Said no more: what was counted for the account stays so.
-        let apart = succeed(Some(&third), &[], B, NewSecret::OwnBudget, at(11));
+        let apart = next(&third, B, NewSecret::OwnBudget, 11);
         assert_eq!(apart.counts_for(), Some(A));
     }
 
     #[test]
     fn f1_who_gets_the_secret_of_another_spends_from_its_budget() {
-        let account = succeed(Some(&first(A)), &[], B, NewSecret::SameAccount, at(9));
-        let other = succeed(Some(&first(C)), std::slice::from_ref(&account), B, NewSecret::OwnBudget, at(12));
+        let account = next(&first(A), B, NewSecret::SameAccount, 9);
+        let other = succeed(Some(&first(C)), std::slice::from_ref(&account), B, NewSecret::OwnBudget, at(12)).unwrap();
         assert_eq!((other.counts_for(), other.since), (Some(A), at(12)));
-        let new = succeed(None, &[account], B, NewSecret::OwnBudget, at(12));
+        let new = succeed(None, &[account], B, NewSecret::OwnBudget, at(12)).unwrap();
         assert_eq!(new.counts_for(), Some(A));
+    }
+
+    #[test]
+    fn law_1_one_account_is_not_spent_from_two_budgets() {
+        let (mine, others) = (first(A), first(B));
+        let same = |known: &[CredentialState]| succeed(Some(&mine), known, B, NewSecret::SameAccount, at(9));
+        assert_eq!(same(std::slice::from_ref(&others)), Err(TwoBudgets), "another connection spends from B's own");
+        let gone_over = next(&mine, B, NewSecret::OwnBudget, 9);
+        assert_eq!(succeed(Some(&gone_over), &[], A, NewSecret::SameAccount, at(10)), Err(TwoBudgets), "nor back");
+        // It is the account's already.
+        let sibling = next(&first(A), B, NewSecret::SameAccount, 8);
+        assert_eq!(same(&[sibling]).map(|state| state.counts_for()), Ok(Some(A)));
     }
 
     proptest! {
@@ -104,10 +128,13 @@ mod tests {
                 let new = if same { NewSecret::SameAccount } else { NewSecret::OwnBudget };
                 let known: Vec<CredentialState> = states.iter().flatten().cloned().collect();
                 let before = states[connection].clone();
-                let next = succeed(before.as_ref(), &known, secret, new, at(n as u64));
-                prop_assert_eq!(next.had.last().map(|had| had.secret), Some(secret));
                 let seen_before = known.iter().any(|state| state.counted(secret).is_some());
-                if let Some(before) = before.filter(|_| same && !seen_before) {
+                let Ok(next) = succeed(before.as_ref(), &known, secret, new, at(n as u64)) else {
+                    prop_assert!(same && seen_before, "refused without a reason");
+                    continue;
+                };
+                prop_assert_eq!(next.had.last().map(|had| had.secret), Some(secret));
+                if let Some(before) = before.filter(|_| same) {
                     prop_assert_eq!(next.counts_for(), before.counts_for(), "what was spent counts on");
                 }
                 states[connection] = Some(next);
