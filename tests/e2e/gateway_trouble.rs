@@ -86,7 +86,7 @@ async fn a_long_answer_is_in_flight_until_it_has_ended_or_its_client_is_gone() {
     })
     .await;
     let at_once = "name = \"at-once\"\nrequests = 1\nkind = \"concurrent\"";
-    let hub = Connection::plain("hub", &provider.base_url()).limit_text(at_once).not_polled();
+    let hub = Connection::plain("hub", &provider.base_url()).limit_text(at_once);
     let allow = "[[connection.gateway.allow]]\nmethods = [\"GET\", \"POST\"]\npath = \"/**\"\n";
     let mut config = Config::new().with(hub.body(&format!("{DAY}{allow}")));
     config.server.push("shelf_memory = \"1MiB\"".to_owned());

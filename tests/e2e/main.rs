@@ -15,6 +15,7 @@ mod findings;
 mod gateway;
 mod gateway_http;
 mod gateway_meanwhile;
+mod gateway_rotation;
 mod gateway_shelf;
 mod gateway_streams;
 mod gateway_trouble;

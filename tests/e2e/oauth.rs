@@ -652,3 +652,37 @@ async fn a_token_that_lives_for_a_few_seconds_serves_until_it_is_nearly_over() {
     }
     assert_eq!(provider.asked_of("/token").len(), 1, "no renewal for each request: {:?}", provider.asked());
 }
+
+/// Another refresh token is in the environment file, and SIGHUP has it read: the next renewal goes out with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_token_that_is_granted_anew_is_taken_at_sighup() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let keys = tempfile::tempdir().expect("a temporary folder");
+    let file = keys.path().join("keys.env");
+    let says = |refresh: &str| {
+        std::fs::write(&file, format!("YARD_REFRESH={refresh}\nYARD_CLIENT={CLIENT_SECRET}\n"))
+            .expect("the test's own folder");
+    };
+    says(&truth.refresh());
+    let mut config = config(&truth, &[connection("yard", &provider, "")]);
+    config.server.push(format!("environment_file = \"{}\"", file.display()));
+    let mut app = TestApp::start(config).await;
+    reads(&app, "yard").await;
+    let granted = format!("granted-anew-{}", std::process::id());
+    *truth.refresh.lock().unwrap() = granted.clone();
+    truth.revokes_access();
+    let refused = app.operator().refreshes("yard", "zones").await;
+    assert!(refused.status != 200 || refused.json()["target"]["trouble"] != serde_json::Value::Null, "{refused:?}");
+    app.is_given(&granted);
+    says(&granted);
+    app.rereads();
+    eventually("it is read, and does", SOON, || async {
+        let reply = app.operator().refreshes("yard", "zones").await;
+        let with_it = provider.asked_of("/token").iter().any(|a| a.form().get("refresh_token") == Some(&granted));
+        (reply.status == 200 && with_it).then_some(())
+    })
+    .await;
+    assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
+    tells_no_token(&app, &provider).await;
+}

@@ -173,3 +173,41 @@ async fn no_webhook_goes_to_a_provider() {
     assert!(said.all().contains("its address is that of a provider"), "{}", said.all());
     assert_eq!(provider.count(), 0);
 }
+
+/// Its signing secret is another one in the environment file, and SIGHUP has it read: from the next event on.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_signing_secret_is_taken_at_sighup() {
+    let (provider, ok) = (FakeProvider::unlimited().await, Arc::new(AtomicU16::new(204)));
+    let receiver = receiver(&ok).await;
+    let keys = tempfile::tempdir().expect("a temporary folder");
+    let file = keys.path().join("keys.env");
+    let another = "another signing secret of the dispatch desk";
+    let says =
+        |secret: &str| std::fs::write(&file, format!("HOOK_SECRET=\"{secret}\"\n")).expect("the test's own folder");
+    says(SIGNING);
+    let mut config = told(&provider, &receiver, "");
+    config.server.push(format!("environment_file = \"{}\"", file.display()));
+    let mut app = TestApp::start(config).await;
+    app.has_polled("yard", "controller").await;
+    eventually("the first is told", SOON, || async { (!receiver.asked().is_empty()).then_some(()) }).await;
+    let signed_with = |asked: &Asked, secret: &str| {
+        let (id, at) = (asked.header("webhook-id"), asked.header("webhook-timestamp"));
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_bytes());
+        let signature = STANDARD.decode(asked.header("webhook-signature").trim_start_matches("v1,")).expect("base64");
+        ring::hmac::verify(&key, format!("{id}.{at}.{}", asked.body).as_bytes(), &signature).is_ok()
+    };
+    assert!(receiver.asked().iter().all(|asked| signed_with(asked, SIGNING)));
+    app.is_given(another);
+    says(another);
+    app.rereads();
+    eventually("it is read", SOON, || async {
+        app.get("/api/v1/activity").await.body.contains("the configuration was read anew").then_some(())
+    })
+    .await;
+    let before = receiver.asked().len();
+    changes(&app, &provider, "Roses").await;
+    eventually("the next is told", SOON, || async { (receiver.asked().len() > before).then_some(()) }).await;
+    let asked = receiver.asked();
+    assert!(asked[before..].iter().all(|asked| signed_with(asked, another)), "{:?}", &asked[before..]);
+    assert!(!app.log().contains(another));
+}
