@@ -10,7 +10,7 @@
 //! app.rs       boot and stop on one screen: settings, store, clock, door, engine, web
 //! clock.rs     the only file that reads a clock: a steady timeline that survives restarts, and the wall
 //! cli/         the commands; talk to a running appliance through its socket, else open the file
-//! web/         pages, JSON API, events, metrics; the only room that knows axum and askama
+//! web/         pages, JSON API and its document, events, metrics; the only room that knows axum and askama
 //! engine/      the shell: the one fetch path, poller, jobs, events, webhooks; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
 //! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; the keyring; webhooks; the only room that knows reqwest and the secrets

@@ -5,34 +5,39 @@
 mod banner;
 mod controls;
 mod denied;
+mod field;
 mod planned;
 mod scans;
 mod spend;
 mod stood;
 mod times;
 mod webhooks;
+mod words;
 
 use crate::domain::finding::Finding;
 use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
-use crate::domain::item::FieldValue;
 use crate::domain::state::State;
 pub use banner::{ActionKind, ActionView, BannerView, TurnView};
 pub use controls::*;
 pub use denied::Denied;
+pub use field::FieldShown;
 pub use planned::*;
 pub use scans::{BuildingView, FedView, FeedView, RunView, ScanView, UnmatchedView};
 use serde::{Serialize, Serializer};
 pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
 use std::collections::BTreeMap;
 pub use stood::{StoodStretch, StoodView};
-pub use times::{Seconds, When};
+pub use times::{NeverOrSeconds, Seconds, When};
+use utoipa::ToSchema;
 pub use webhooks::{DeadLetterView, WebhookTestView, WebhookView};
+pub use words::*;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ConnectionView {
     pub name: String,
     pub organization: String,
     pub provider: String,
+    #[schema(value_type = StateWord)]
     pub state: State,
     /// The state in one sentence: what happened, since when, what still works, when it changes.
     pub sentence: String,
@@ -49,6 +54,7 @@ pub struct ConnectionView {
     pub passing_holds: Vec<HoldView>,
     /// The way back after a hold.
     pub recovery: Option<RecoveryView>,
+    #[schema(value_type = BreakerWord)]
     pub breaker: &'static str,
     pub budget: Vec<BudgetView>,
     pub poll: PollView,
@@ -67,21 +73,24 @@ pub struct ConnectionView {
     pub commands: Vec<CommandView>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CommandView {
     pub name: String,
     /// The placeholders of its template, each once, in order.
     pub parameters: Vec<String>,
+    #[schema(value_type = RetryWord)]
     pub retry: &'static str,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct HoldView {
     pub since: When,
     pub until: When,
     /// `credential`, or `endpoint`, which is named then.
+    #[schema(value_type = HoldScopeWord)]
     pub scope: &'static str,
     pub endpoint: Option<String>,
+    #[schema(value_type = HoldReasonWord)]
     pub reason: &'static str,
     pub said: Option<String>,
     /// Rule of the classification that matched, and where the length came from.
@@ -92,20 +101,23 @@ pub struct HoldView {
 }
 
 /// After a hold: `probing` until one request alone has shown that it is over, then for some polls a `ramp`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RecoveryView {
+    #[schema(value_type = RecoveryWord)]
     pub phase: &'static str,
     pub since: When,
     pub sentence: String,
 }
 
 /// Something that the owners should know.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FindingView {
+    #[schema(value_type = u64)]
     pub id: FindingId,
     pub organization: String,
     pub connection: String,
     pub target: Option<String>,
+    #[schema(value_type = FindingKindWord)]
     pub kind: &'static str,
     /// Which limit, scan or endpoint, where the kind has several.
     pub subject: Option<String>,
@@ -138,10 +150,11 @@ impl From<Finding> for FindingView {
 }
 
 /// One limit, for one endpoint where its scope is the endpoint.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BudgetView {
     pub limit: String,
     pub endpoint: Option<String>,
+    #[schema(value_type = LimitKindWord)]
     pub kind: &'static str,
     /// In force: what is declared, or the lower amount that the provider keeps to.
     pub requests: u64,
@@ -167,20 +180,23 @@ pub struct BudgetView {
     pub caps: BTreeMap<&'static str, u64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TargetView {
     pub name: String,
     pub organization: String,
     pub connection: String,
+    #[schema(value_type = PhaseWord)]
     pub phase: &'static str,
     /// Since when it is in that phase, who put it there, and why where it was the appliance; null: ever since.
     pub phase_since: Option<When>,
     pub phase_by: Option<String>,
     pub phase_why: Option<String>,
     /// `configured`, or `put` by an operator.
+    #[schema(value_type = OriginWord)]
     pub origin: &'static str,
     /// Where its requests are counted; null: scans alone feed it.
     pub endpoint: Option<String>,
+    #[schema(value_type = StateWord)]
     pub state: State,
     pub sentence: String,
     /// The state in its parts.
@@ -231,20 +247,20 @@ pub struct TargetView {
     pub is_undated: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RefreshCost {
     pub requests: u64,
     pub units_each: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StaleView {
     pub since: When,
     pub reason: String,
     pub said: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ItemView {
     pub key: String,
     pub title: String,
@@ -253,6 +269,7 @@ pub struct ItemView {
     /// Set where the answer gave a state that ends with a countdown: what was really seen, so that a page can hedge.
     pub decays: Option<DecayView>,
     #[serde(serialize_with = "as_map")]
+    #[schema(value_type = BTreeMap<String, FieldShown>)]
     pub fields: Vec<(String, FieldShown)>,
     pub first_seen_at: When,
     pub last_seen_at: When,
@@ -264,7 +281,7 @@ pub struct ItemView {
 }
 
 /// A state that a countdown ends (I7): `seen` until `ends_at`, `then` from then on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DecayView {
     /// The word as the answer said it (`running`), true at the moment of the answer.
     pub seen: String,
@@ -277,40 +294,12 @@ fn as_map<S: Serializer>(fields: &[(String, FieldShown)], s: S) -> Result<S::Ok,
     s.collect_map(fields.iter().map(|(k, v)| (k, v)))
 }
 
-/// A field's value as it stands at the moment of reading.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum FieldShown {
-    Unknown,
-    Text(String),
-    Number(f64),
-    Bool(bool),
-    At(When),
-    /// An instant that was announced: once it has passed and nobody said more, it is overdue (A52).
-    Due(When),
-    /// Whole seconds that are left, never negative.
-    SecondsLeft(u64),
-}
-
-impl From<&FieldValue> for FieldShown {
-    /// Without `Left`, which needs a `now`: see `engine::appliance`.
-    fn from(v: &FieldValue) -> FieldShown {
-        match v {
-            FieldValue::Unknown | FieldValue::Left(_) => FieldShown::Unknown,
-            FieldValue::Text(s) => FieldShown::Text(s.clone()),
-            FieldValue::Number(n) => FieldShown::Number(*n),
-            FieldValue::Bool(b) => FieldShown::Bool(*b),
-            FieldValue::At(w) => FieldShown::At(When(*w)),
-            FieldValue::Until(s) => FieldShown::Due(When(s.wall)),
-        }
-    }
-}
-
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct HistoryView {
     pub seq: u64,
     pub at: When,
     pub generation: u64,
+    #[schema(value_type = ChangeWord)]
     pub kind: &'static str,
     pub key: String,
     pub title: String,
@@ -318,25 +307,29 @@ pub struct HistoryView {
     pub changes: Vec<FieldChangeView>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FieldChangeView {
     pub field: String,
     pub before: Option<String>,
     pub after: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ChargeView {
+    #[schema(value_type = u64)]
     pub id: ChargeId,
     pub at: When,
     pub connection: String,
     pub target: Option<String>,
+    #[schema(value_type = CallerWord)]
     pub caller: &'static str,
     pub endpoint: String,
     pub cost: u32,
     /// `pending`, or the outcome's word.
+    #[schema(value_type = ChargeOutcomeWord)]
     pub outcome: &'static str,
     /// Whether the units are counted: `pending`, `posted`, `voided`.
+    #[schema(value_type = SettlementWord)]
     pub settlement: &'static str,
     pub status: Option<u16>,
     pub resolved_at: Option<When>,
@@ -344,13 +337,15 @@ pub struct ChargeView {
     pub said: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JobView {
+    #[schema(value_type = u64)]
     pub id: JobId,
     pub organization: String,
     pub connection: String,
     pub command: String,
     pub parameters: BTreeMap<String, String>,
+    #[schema(value_type = JobWord)]
     pub state: &'static str,
     pub created_at: When,
     pub updated_at: When,
@@ -359,15 +354,17 @@ pub struct JobView {
     pub refresh: Option<JobRefreshView>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JobRefreshView {
     pub target: String,
     pub result: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct EventView {
+    #[schema(value_type = u64)]
     pub id: EventId,
+    #[schema(value_type = EventKindWord)]
     pub kind: &'static str,
     pub at: When,
     pub organization: Option<String>,
@@ -387,7 +384,7 @@ pub struct SpendStrip {
 }
 
 /// The answer to a refresh by hand.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RefreshView {
     /// Whether the provider was asked (false: the answer is younger than the minimum, or somebody else just asked).
     pub refreshed: bool,

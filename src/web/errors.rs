@@ -47,6 +47,32 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Kind; 23] = [
+        Kind::BadRequest,
+        Kind::TokenNeeded,
+        Kind::BadToken,
+        Kind::Forbidden,
+        Kind::ForeignOrigin,
+        Kind::FormExpired,
+        Kind::NotFound,
+        Kind::MethodNotAllowed,
+        Kind::Timeout,
+        Kind::TooLarge,
+        Kind::MediaType,
+        Kind::UnknownHost,
+        Kind::Paused,
+        Kind::Configured,
+        Kind::KeyReused,
+        Kind::StaleClient,
+        Kind::Invalid,
+        Kind::TooFast,
+        Kind::NotYet,
+        Kind::Unavailable,
+        Kind::Provider,
+        Kind::OnlyCached,
+        Kind::Internal,
+    ];
+
     const fn parts(self) -> (u16, &'static str, &'static str) {
         match self {
             Kind::BadRequest => (400, "bad-request", "The request cannot be read"),

@@ -4,8 +4,9 @@
 use super::build;
 use crate::domain::time::Wall;
 use crate::engine::view::TargetView;
+use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::time::{Duration, SystemTime};
@@ -40,6 +41,37 @@ pub fn http_date(wall: Wall) -> String {
     // httpdate panics past the year 9999.
     let latest = Duration::from_secs(253_402_300_799);
     httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + since.min(latest))
+}
+
+/// A strong entity tag: of these octets.
+pub fn tag_of(octets: &[u8]) -> String {
+    format!("\"{}\"", &blake3::hash(octets).to_hex()[..32])
+}
+
+/// Gives what is read as JSON an entity tag, and tells who knows it only that it is so. What has a tag of its own keeps it.
+pub async fn tagged(request: Request, next: Next) -> Response {
+    let known = request.headers().clone();
+    let reads = request.method() == Method::GET;
+    let response = next.run(request).await;
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if !reads || !is_json || response.status() != StatusCode::OK || response.headers().contains_key(header::ETAG) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    // It was made whole before it came here.
+    let Ok(octets) = to_bytes(body, usize::MAX).await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let tag = tag_of(&octets);
+    if let Ok(value) = HeaderValue::from_str(&tag) {
+        parts.headers.insert(header::ETAG, value);
+    }
+    if is_known(&known, &tag) {
+        parts.status = StatusCode::NOT_MODIFIED;
+        parts.headers.remove(header::CONTENT_LENGTH);
+        parts.headers.remove(header::CONTENT_TYPE);
+        return Response::from_parts(parts, Body::empty());
+    }
+    Response::from_parts(parts, Body::from(octets))
 }
 
 /// The strong entity tag of a target: the engine's, and what time alone changes in words (state, decayed items). Seconds that

@@ -46,7 +46,13 @@ pub async fn count(State(web): State<WebState>, request: Request, next: Next) ->
     response
 }
 
-/// `GET /metrics`: everything that the viewer may read. OpenMetrics for those who name it, as Prometheus does; else Prometheus's own text.
+/// The metrics of everything that the viewer may read.
+///
+/// OpenMetrics for those who name it in `Accept`, as Prometheus does; else Prometheus's own text.
+#[utoipa::path(
+    get, path = "/metrics", operation_id = "metrics", tag = "Health",
+    responses((status = 200, description = "One scrape.", content((String = "text/plain"), (String = "application/openmetrics-text")))),
+)]
 pub async fn page(
     State(web): State<WebState>,
     Extension(viewer): Extension<Viewer>,

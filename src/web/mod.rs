@@ -1,4 +1,4 @@
-//! The only room that knows axum and askama: pages, JSON API, events, metrics, health, and who may see them. Renders the read
+//! The only room that knows axum and askama: pages, JSON API and its document, events, metrics, health, and who may see them. Renders the read
 //! models of `engine::view`; must not know the store, the upstream, or how a decision was made. Nothing here reaches the
 //! provider but through `Shelf::refresh` and `Shelf::command` (laws 2 and 3).
 
@@ -7,6 +7,7 @@ mod api;
 mod assets;
 mod base;
 mod build;
+mod document;
 mod errors;
 mod events;
 pub mod gateway;
@@ -191,14 +192,12 @@ pub fn router(state: WebState) -> Router {
         .route("/reader", get(pages::reader::keep))
         .route("/settings", get(pages::settings::page))
         .route("/o/{organization}/usage", get(pages::usage::page))
-        .route("/livez", get(health::livez))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(metrics::page))
         .route("/static/{name}", get(assets::file))
-        .nest("/api/v1", api::router())
+        .merge(pages::reference::router())
+        .merge(document::router().nest("/api/v1", api::router().layer(from_fn(headers::tagged))))
         .fallback(nowhere)
         .layer(from_fn_with_state(state.clone(), access::guard::guard));
-    let unhurried = api::unhurried().layer(from_fn_with_state(state.clone(), access::guard::guard));
+    let unhurried = Router::from(api::unhurried()).layer(from_fn_with_state(state.clone(), access::guard::guard));
     forms
         .merge(guarded)
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIMEOUT))

@@ -5,9 +5,11 @@ use super::errors::Problem;
 use crate::domain::ids::ConnectionName;
 use crate::domain::spend::{Hour, SpendBy};
 use crate::domain::time::{Span, Wall};
+use crate::engine::view::{PerWord, SpendByWord};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use utoipa::IntoParams;
 
 /// Slices of an answer.
 const MOST_SLICES: i64 = 800;
@@ -25,13 +27,22 @@ pub const RANGES: [(&str, &str); 5] = [
 const USUAL: &str = "24h";
 
 /// The query as it comes. A form sends its empty fields too.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Query {
+    /// Its beginning: a day (`2026-11-30`) or a moment (`2026-11-30T08:00:00Z`).
     pub from: Option<String>,
+    /// Its end, likewise; now unless said.
     pub to: Option<String>,
+    /// A usual length instead of `from`: 24h, 7d, 30d, 90d or 400d.
+    #[param(pattern = "^(24h|7d|30d|90d|400d)$", example = "7d")]
     pub range: Option<String>,
+    #[param(value_type = Option<SpendByWord>)]
     pub by: Option<String>,
+    /// Hours up to two days, else days, unless said.
+    #[param(value_type = Option<PerWord>)]
     pub per: Option<String>,
+    /// Of one connection.
     pub connection: Option<String>,
 }
 

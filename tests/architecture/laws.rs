@@ -38,6 +38,8 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("axum", &["web"]),
     ("askama", &["web"]),
     ("tower_http", &["web"]),
+    ("utoipa", &["web", "engine"]),
+    ("utoipa_axum", &["web"]),
     ("rust_embed", &["web", "config"]),
     ("clap", &["cli", "main"]),
 ];

@@ -1,11 +1,12 @@
 //! A state told in its parts, the same on every surface: what happened, since when, what still works, when it changes, and the one thing to
 //! do about it with what that costs.
 
-use super::When;
+use super::{StateWord, When};
 use crate::domain::state::State;
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BannerView {
     /// What happened, in sentences.
     pub what: String,
@@ -22,7 +23,7 @@ pub struct BannerView {
 }
 
 /// The one thing to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ActionView {
     pub kind: ActionKind,
     /// As it stands on the button.
@@ -33,7 +34,7 @@ pub struct ActionView {
     pub target: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
     SetClock,
@@ -47,8 +48,9 @@ pub enum ActionKind {
 }
 
 /// What a word becomes by age alone, if nothing new comes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TurnView {
+    #[schema(value_type = StateWord)]
     pub state: State,
     pub at: When,
 }

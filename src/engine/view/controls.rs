@@ -1,20 +1,25 @@
 //! Read models of what operators set: what the file says and what was set instead, side by side.
 
-use super::{BudgetView, Seconds, When};
+use super::{BudgetView, CallerWord, NeverOrSeconds, OutcomeWord, Seconds, When};
 use crate::domain::spec::Interval;
 use serde::{Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// The controls of a connection.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ControlsView {
     pub enabled: ControlView<bool>,
     pub interval: ControlView<IntervalView>,
     /// Null: never.
+    #[schema(value_type = ControlView<NeverOrSeconds>)]
     pub inactivity_ttl_seconds: ControlView<Option<Seconds>>,
+    #[schema(value_type = ControlView<NeverOrSeconds>)]
     pub completion_grace_seconds: ControlView<Option<Seconds>>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ControlView<T> {
     pub configured: T,
     /// Null: what is configured is in force.
@@ -28,7 +33,7 @@ impl<T: Copy> ControlView<T> {
 }
 
 /// What somebody set.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SetView<T> {
     pub value: T,
     pub by: String,
@@ -59,6 +64,16 @@ impl IntervalView {
     }
 }
 
+impl PartialSchema for IntervalView {
+    fn schema() -> RefOr<Schema> {
+        let number = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0));
+        let auto = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["auto"]));
+        OneOfBuilder::new().item(number).item(auto).description(Some("Seconds, or `auto`.")).into()
+    }
+}
+
+impl ToSchema for IntervalView {}
+
 impl Serialize for IntervalView {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -69,7 +84,7 @@ impl Serialize for IntervalView {
 }
 
 /// Where the credential comes from: what is configured, and what was set instead. Never the secret.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CredentialView {
     /// In words; null: none is sent.
     pub configured: Option<String>,
@@ -81,14 +96,14 @@ pub struct CredentialView {
     pub since: Option<When>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CredentialSetView {
     pub by: String,
     pub at: When,
 }
 
 /// The polling of the whole process.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PollingView {
     pub enabled: bool,
     pub enabled_configured: bool,
@@ -100,11 +115,12 @@ pub struct PollingView {
 }
 
 /// A probe: what it asks and takes, and what came of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ProbeView {
     pub connection: String,
     pub target: String,
     pub endpoint: String,
+    #[schema(value_type = CallerWord)]
     pub caller: &'static str,
     /// What it costs.
     pub requests: u32,
@@ -117,8 +133,9 @@ pub struct ProbeView {
     pub probed: Option<Probed>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Probed {
+    #[schema(value_type = OutcomeWord)]
     pub outcome: &'static str,
     pub status: Option<u16>,
     pub rule: String,

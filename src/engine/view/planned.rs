@@ -1,9 +1,10 @@
 //! How often is polled, and what that amounts to, as it is shown. Knows figures; must not know how a plan is made.
 
-use super::{Seconds, When};
+use super::{Seconds, WayWord, When};
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PollView {
     /// As configured; for `auto` as computed.
     pub interval_seconds: Seconds,
@@ -16,7 +17,7 @@ pub struct PollView {
 }
 
 /// Why polls come less often than was wished.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct StretchView {
     pub from_seconds: Seconds,
     pub to_seconds: Seconds,
@@ -25,7 +26,7 @@ pub struct StretchView {
     pub sentence: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ForecastView {
     /// What is sent, and the units of the limits that it takes.
     pub requests_per_day: u64,
@@ -35,7 +36,7 @@ pub struct ForecastView {
 }
 
 /// What a connection asks and what its limits make of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct PlanView {
     pub name: String,
     pub organization: String,
@@ -52,7 +53,7 @@ pub struct PlanView {
     pub renewals_per_day: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct PlanFigures {
     /// As wished; for `auto` the shortest.
     pub interval_seconds: Seconds,
@@ -81,7 +82,7 @@ pub struct PlanFigures {
 }
 
 /// What pollers take of a limit, of its fullest book.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ShareView {
     pub limit: String,
     pub endpoint: Option<String>,
@@ -92,7 +93,7 @@ pub struct ShareView {
 }
 
 /// What a connection would ask if it were otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WhatIfView {
     pub connection: String,
     pub targets: u64,
@@ -100,6 +101,7 @@ pub struct WhatIfView {
     pub rows: Option<u64>,
     pub page_size: Option<u64>,
     /// `single`: a request for each target, page by page; `scan`: one reading that feeds them all.
+    #[schema(value_type = WayWord)]
     pub way: &'static str,
     pub single: CostView,
     /// Null where nothing is known of pages.
@@ -108,7 +110,7 @@ pub struct WhatIfView {
     pub figures: PlanFigures,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct CostView {
     pub requests: u64,
     pub units: u64,

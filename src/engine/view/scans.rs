@@ -2,9 +2,10 @@
 
 use super::{Seconds, StaleView, When};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// How the last reading of a target's pages went.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ScanView {
     /// Good pages that were read.
     pub pages: u32,
@@ -21,7 +22,7 @@ pub struct ScanView {
 }
 
 /// One reading that feeds many targets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FeedView {
     pub name: String,
     pub organization: String,
@@ -44,7 +45,7 @@ pub struct FeedView {
     pub resting: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RunView {
     /// Of the reading; numbers only grow.
     pub generation: u64,
@@ -68,14 +69,14 @@ pub struct RunView {
     pub kept_own: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct UnmatchedView {
     pub key: String,
     /// The target that it names; null: it names none.
     pub names: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BuildingView {
     pub generation: u64,
     pub since: When,
@@ -85,7 +86,7 @@ pub struct BuildingView {
 }
 
 /// By which scan a target is fed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FedView {
     pub scan: String,
     /// When the newest reading of it that was published began.

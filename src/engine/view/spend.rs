@@ -1,18 +1,20 @@
 //! Spending as it is shown: groups over a stretch of time, and slices of it. Knows nothing of how it was summed.
 
-use super::When;
+use super::{SpendByWord, When};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 /// Requests, and the units that the provider may have counted for them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Spent {
     pub requests: u64,
     pub units: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SpendView {
+    #[schema(value_type = SpendByWord)]
     pub by: &'static str,
     pub from: When,
     pub to: When,
@@ -24,14 +26,14 @@ pub struct SpendView {
     pub slices: Vec<SpendSlice>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SpendGroup {
     pub name: String,
     #[serde(flatten)]
     pub spent: Spent,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SpendSlice {
     pub at: When,
     pub groups: BTreeMap<String, Spent>,

@@ -2,6 +2,9 @@
 
 use crate::domain::time::{Span, Wall};
 use serde::{Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// A moment to show: RFC 3339 UTC with whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +15,17 @@ impl Serialize for When {
         s.serialize_str(&crate::rules::calendar::rfc3339(self.0))
     }
 }
+
+impl PartialSchema for When {
+    fn schema() -> RefOr<Schema> {
+        let moment = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+        moment.description(Some("A moment: RFC 3339, UTC, whole seconds.")).into()
+    }
+}
+
+impl ToSchema for When {}
 
 /// A length that somebody chose: seconds, with a fraction only where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,3 +45,25 @@ impl Serialize for Seconds {
         }
     }
 }
+
+impl PartialSchema for Seconds {
+    fn schema() -> RefOr<Schema> {
+        let number = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0));
+        number.description(Some("A length in seconds.")).into()
+    }
+}
+
+impl ToSchema for Seconds {}
+
+/// A length, or null for never, in the document of the API: `Option<Seconds>` inside other types.
+pub struct NeverOrSeconds;
+
+impl PartialSchema for NeverOrSeconds {
+    fn schema() -> RefOr<Schema> {
+        let number =
+            ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Number, Type::Null])).minimum(Some(0));
+        number.description(Some("A length in seconds; null: never.")).into()
+    }
+}
+
+impl ToSchema for NeverOrSeconds {}

@@ -1,10 +1,11 @@
 //! Read models of webhooks.
 
-use super::{Seconds, When};
+use super::{EventKindWord, Seconds, WebhookWord, When};
 use crate::domain::ids::EventId;
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct WebhookView {
     pub name: String,
     /// `scheme://host[:port]`: the rest of an address may be a password.
@@ -12,8 +13,10 @@ pub struct WebhookView {
     /// Whether what is sent is signed.
     pub signed: bool,
     /// Kinds of events that it is told of.
+    #[schema(value_type = Vec<EventKindWord>)]
     pub events: Vec<&'static str>,
     /// `delivering`, or `failing` since the receiver did not take one.
+    #[schema(value_type = WebhookWord)]
     pub state: &'static str,
     /// In one sentence.
     pub sentence: String,
@@ -36,9 +39,11 @@ impl WebhookView {
     pub const MOST_WAITING: u64 = 1000;
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DeadLetterView {
+    #[schema(value_type = u64)]
     pub event: EventId,
+    #[schema(value_type = EventKindWord)]
     pub kind: &'static str,
     pub at: When,
     pub message: String,
@@ -49,7 +54,7 @@ pub struct DeadLetterView {
 }
 
 /// What came of a message that was sent to see whether it arrives.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct WebhookTestView {
     pub taken: bool,
     pub status: Option<u16>,

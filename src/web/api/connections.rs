@@ -1,9 +1,10 @@
 //! Connections, their ledger, their commands and jobs, as JSON.
 
-use super::{Ask, Known, Paging, json, json_with, object, sentence};
+use super::bodies::{ControlsBody, ParametersBody, SecretBody};
+use super::{Ask, Known, Limit, Paging, json, json_with, object, sentence};
 use crate::domain::ids::{JobId, Organization};
 use crate::engine::controls::Controls;
-use crate::engine::view::JobView;
+use crate::engine::view::{ChargeView, ConnectionView, FeedView, JobView, ProbeView};
 use crate::web::WebState;
 use crate::web::access::guard::Whence;
 use crate::web::errors::{Kind, Problem};
@@ -11,24 +12,47 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use utoipa::{IntoParams, ToSchema};
 
 /// Bytes that an `Idempotency-Key` may have.
 const MAX_KEY: usize = 255;
 
+#[derive(Serialize, ToSchema)]
+struct Connections {
+    connections: Vec<ConnectionView>,
+}
+
+/// Every connection of the organization.
+#[utoipa::path(
+    get, path = "/connections", operation_id = "connections", tag = "Connections",
+    responses((status = 200, description = "In the order of the configuration.", body = Connections)),
+)]
 pub async fn list(State(web): State<WebState>, ask: Ask) -> Result<Response, Problem> {
     let mut connections = web.shelf().connections()?;
     connections.retain(|c| c.organization == ask.organization.as_str());
-    Ok(json(serde_json::json!({ "connections": connections })))
+    Ok(json(Connections { connections }))
 }
 
+/// One connection: its state, its limits and what is left of them, its polls.
+#[utoipa::path(
+    get, path = "/connections/{connection}", operation_id = "connection", tag = "Connections",
+    responses((status = 200, description = "As it stands now.", body = ConnectionView)),
+)]
 pub async fn one(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
     Ok(json(web.shelf().connection(&ask.connection(name))?))
 }
 
-/// `PATCH`: any of `enabled`, `interval` with `interval_for`, `inactivity_ttl`, `completion_grace`; null clears what an operator set, and
-/// what the file says is in force again.
+/// Changes how a connection is polled.
+///
+/// Any of `enabled`, `interval` with `interval_for`, `inactivity_ttl`, `completion_grace`; null clears what an operator set, and what the file
+/// says is in force again.
+#[utoipa::path(
+    patch, path = "/connections/{connection}", operation_id = "change_connection", tag = "Connections", request_body = ControlsBody,
+    responses((status = 200, description = "The connection with what is in force now.", body = ConnectionView)),
+)]
 pub async fn change(
     State(web): State<WebState>,
     Path(name): Path<String>,
@@ -41,7 +65,13 @@ pub async fn change(
     Ok(json(web.shelf().change(&ask.connection(name), wanted, ask.viewer.by()).await?))
 }
 
-/// `PUT {"secret": "..."}`: instead of the configured one, until it is cleared. It is never shown again.
+/// Sets another credential instead of the configured one.
+///
+/// It wins until it is cleared, is sealed in the data file and never shown again. Costs no request.
+#[utoipa::path(
+    put, path = "/connections/{connection}/credential", operation_id = "set_credential", tag = "Connections", request_body = SecretBody,
+    responses((status = 200, description = "The connection; what begins from now on has the new secret.", body = ConnectionView)),
+)]
 pub async fn set_credential(
     State(web): State<WebState>,
     Path(name): Path<String>,
@@ -58,7 +88,11 @@ pub async fn set_credential(
     set(&web, &ask, name, Some(secret), &whence).await
 }
 
-/// The configured one is in force again.
+/// Clears the credential that was set: the configured one is in force again.
+#[utoipa::path(
+    delete, path = "/connections/{connection}/credential", operation_id = "clear_credential", tag = "Connections",
+    responses((status = 200, description = "The connection with its configured credential.", body = ConnectionView)),
+)]
 pub async fn clear_credential(
     State(web): State<WebState>,
     Path(name): Path<String>,
@@ -80,7 +114,11 @@ async fn set(
     Ok(json(web.shelf().set_credential(&ask.connection(name), secret, &by).await?))
 }
 
-/// What a probe would cost.
+/// Says what a probe would ask and cost, without asking.
+#[utoipa::path(
+    get, path = "/connections/{connection}/probe", operation_id = "probe_cost", tag = "Connections", params(Probe),
+    responses((status = 200, description = "The question, its cost, and whether it could go now.", body = ProbeView)),
+)]
 pub async fn probe_cost(
     State(web): State<WebState>,
     Path(name): Path<String>,
@@ -89,7 +127,15 @@ pub async fn probe_cost(
     Ok(json(web.shelf().probe_cost(&ask.connection(name), ask.query.target.as_deref()).await?))
 }
 
-/// Asks the provider one question as the caller `probe`: 200 with what it said and cost, else 429 and when.
+/// Asks the provider one question, as the caller `probe`.
+#[utoipa::path(
+    post, path = "/connections/{connection}/probe", operation_id = "probe", tag = "Connections", params(Probe),
+    responses(
+        (status = 200, description = "What it said, and what that cost.", body = ProbeView),
+        (status = 409, description = "The connection is paused.", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "There is nothing to ask.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
 pub async fn probe(
     State(web): State<WebState>,
     Path(name): Path<String>,
@@ -99,9 +145,10 @@ pub async fn probe(
     Ok(json(web.shelf().probe(&ask.connection(name), ask.query.target.as_deref(), ask.viewer.by()).await?))
 }
 
-/// Which target's question; without it the cheapest.
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Probe {
+    /// Which target's question; without it the cheapest.
     target: Option<String>,
 }
 
@@ -109,12 +156,33 @@ impl Known for Probe {
     const NAMES: &'static [&'static str] = &["target"];
 }
 
-/// Readings that feed many targets: how old what they published is, and how the last one went.
-pub async fn scans(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
-    let scans = web.shelf().scans(&ask.connection(name))?;
-    Ok(json(serde_json::json!({ "scans": scans })))
+#[derive(Serialize, ToSchema)]
+struct Scans {
+    scans: Vec<FeedView>,
 }
 
+/// Readings that feed many targets: how old what they published is, and how the last one went.
+#[utoipa::path(
+    get, path = "/connections/{connection}/scans", operation_id = "scans", tag = "Connections",
+    responses((status = 200, description = "Every scan of the connection.", body = Scans)),
+)]
+pub async fn scans(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
+    let scans = web.shelf().scans(&ask.connection(name))?;
+    Ok(json(Scans { scans }))
+}
+
+#[derive(Serialize, ToSchema)]
+struct Ledger {
+    charges: Vec<ChargeView>,
+    /// What to give as `after` to go on from here, also when nothing is there yet.
+    next: Option<u64>,
+}
+
+/// The ledger: every request that was charged, and what became of it.
+#[utoipa::path(
+    get, path = "/connections/{connection}/ledger", operation_id = "ledger", tag = "Spending", params(Paging),
+    responses((status = 200, description = "Oldest first: the newest of them, or those after `after`.", body = Ledger)),
+)]
 pub async fn ledger(
     State(web): State<WebState>,
     Path(name): Path<String>,
@@ -123,19 +191,31 @@ pub async fn ledger(
     let Paging { after, .. } = ask.query;
     let charges = web.shelf().ledger(&ask.connection(name), after, ask.query.limit())?;
     let next = charges.last().map(|c| c.id.0).or(after);
-    Ok(json(serde_json::json!({ "charges": charges, "next": next })))
+    Ok(json(Ledger { charges, next }))
 }
 
-pub async fn jobs(
-    State(web): State<WebState>,
-    Path(name): Path<String>,
-    ask: Ask<Paging>,
-) -> Result<Response, Problem> {
+#[derive(Serialize, ToSchema)]
+struct Jobs {
+    jobs: Vec<JobView>,
+}
+
+/// The newest jobs of a connection.
+#[utoipa::path(
+    get, path = "/connections/{connection}/jobs", operation_id = "jobs", tag = "Commands", params(Limit),
+    responses((status = 200, description = "Newest first.", body = Jobs)),
+)]
+pub async fn jobs(State(web): State<WebState>, Path(name): Path<String>, ask: Ask<Limit>) -> Result<Response, Problem> {
     let jobs = web.shelf().jobs(&ask.connection(name), ask.query.limit())?;
-    Ok(json(serde_json::json!({ "jobs": jobs })))
+    Ok(json(Jobs { jobs }))
 }
 
+/// One job: what became of a command.
+///
 /// A job of another organization is not found, whatever its number.
+#[utoipa::path(
+    get, path = "/jobs/{job}", operation_id = "job", tag = "Commands",
+    responses((status = 200, description = "How far it is.", body = JobView)),
+)]
 pub async fn job(State(web): State<WebState>, Path(id): Path<String>, ask: Ask) -> Result<Response, Problem> {
     let not_found = || Problem::not_found("There is no such job.");
     let id = id.parse().map(JobId).map_err(|_| not_found())?;
@@ -146,7 +226,15 @@ pub async fn job(State(web): State<WebState>, Path(id): Path<String>, ask: Ask) 
     Ok(json(job))
 }
 
-/// Accepts a command as a durable job: 202, and where to see what becomes of it.
+/// Accepts a command as a durable job.
+///
+/// With the same `Idempotency-Key` it is accepted once, however often it is sent.
+#[utoipa::path(
+    post, path = "/connections/{connection}/commands/{command}", operation_id = "command", tag = "Commands", request_body = ParametersBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable characters; the quoted form is the same key.")),
+    responses((status = 202, description = "It is on the disk, and will be sent.", body = JobView,
+        headers(("Location" = String, description = "The job, relative to this address.")))),
+)]
 pub async fn command(
     State(web): State<WebState>,
     Path((connection, command)): Path<(String, String)>,

@@ -1,10 +1,11 @@
 //! What happened: the history of targets by pages and as files, and the list of events.
 
-use super::{Ask, Known, PAGE, PAGE_MAX, json};
+use super::bodies::FormatWord;
+use super::{Ask, Known, json, limited};
 use crate::domain::cursor::{Cursor, EventsAsk, HistoryAsk};
 use crate::domain::event::EventKind;
 use crate::domain::ids::{ConnectionName, TargetKey};
-use crate::engine::view::HistoryView;
+use crate::engine::view::{EventKindWord, EventView, HistoryView};
 use crate::rules::calendar::rfc3339;
 use crate::web::WebState;
 use crate::web::errors::Problem;
@@ -12,17 +13,27 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use std::fmt::Write;
+use utoipa::{IntoParams, ToSchema};
 
 /// Lines of a file that are in memory at once.
 const STEP: usize = 500;
 
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Query {
+    /// Those after the line with this number.
     after: Option<u64>,
+    /// The newest before the line with this number; not together with `after`.
     before: Option<u64>,
+    /// Of one item, by its key.
     item: Option<String>,
+    /// Lines of a page; 100 unless said, at most 1000. A file has all of them.
+    #[param(minimum = 0)]
     limit: Option<usize>,
+    /// `csv` and `jsonl` are files of all lines, from `after` on.
+    #[param(inline, value_type = Option<FormatWord>)]
     format: Option<String>,
 }
 
@@ -30,13 +41,39 @@ impl Known for Query {
     const NAMES: &'static [&'static str] = &["after", "before", "item", "limit", "format"];
 }
 
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct ActivityQuery {
+    /// Those after the event with this number.
     after: Option<u64>,
+    /// The newest before the event with this number; not together with `after`.
     before: Option<u64>,
+    /// Of one connection.
     connection: Option<String>,
+    /// Of one kind.
+    #[param(value_type = Option<EventKindWord>)]
     kind: Option<String>,
+    /// Events of an answer; 100 unless said, at most 1000.
+    #[param(minimum = 0)]
     limit: Option<usize>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct History {
+    history: Vec<HistoryView>,
+    /// What to give as `after` to go on from here, also when nothing is there yet.
+    next: Option<u64>,
+    /// What to give as `before` for older ones; null: there are none.
+    before: Option<u64>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct Activity {
+    events: Vec<EventView>,
+    /// What to give as `after` to go on from here, also when nothing is there yet.
+    next: Option<u64>,
+    /// What to give as `before` for older ones; null: there are none.
+    before: Option<u64>,
 }
 
 impl Known for ActivityQuery {
@@ -70,8 +107,15 @@ fn ends(from: Cursor, numbers: impl Iterator<Item = u64>, on: Option<u64>) -> (O
     }
 }
 
-/// `?after=` or `?before=` -> `{"history": [...], "next", "before"}`, oldest first: those after a number, else the newest (before one). `item`
-/// is the key of one item. `format=csv` or `jsonl` is a file of all of them, from `after` on.
+/// What happened to a target, or to one item of it.
+///
+/// Oldest first: those after a number, else the newest, or the newest before a number.
+#[utoipa::path(
+    get, path = "/connections/{connection}/targets/{target}/history", operation_id = "history", tag = "Targets", params(Query),
+    responses((status = 200, description = "A page, or a file.", content(
+        (History = "application/json"), (String = "text/csv"), (String = "application/jsonl"),
+    ))),
+)]
 pub async fn history(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
@@ -82,10 +126,9 @@ pub async fn history(
     let item = ask.query.item.filter(|item| !item.is_empty());
     let format = match ask.query.format.as_deref() {
         None | Some("json") => {
-            let limit = ask.query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
-            let page = web.shelf().history(&key, &HistoryAsk { from, item, limit })?;
+            let page = web.shelf().history(&key, &HistoryAsk { from, item, limit: limited(ask.query.limit) })?;
             let (next, before) = ends(from, page.rows.iter().map(|h| h.seq), page.on);
-            return Ok(json(serde_json::json!({ "history": page.rows, "next": next, "before": before })));
+            return Ok(json(History { history: page.rows, next, before }));
         }
         Some("csv") => Format::Csv,
         Some("jsonl") => Format::JsonLines,
@@ -100,7 +143,11 @@ pub async fn history(
     }
 }
 
-/// `{"events": [...], "next", "before"}`, oldest first, as `history`; `connection` and `kind` are filters.
+/// Everything that happened, oldest first.
+#[utoipa::path(
+    get, path = "/activity", operation_id = "activity", tag = "What happened", params(ActivityQuery),
+    responses((status = 200, description = "A page of events.", body = Activity)),
+)]
 pub async fn activity(State(web): State<WebState>, ask: Ask<ActivityQuery>) -> Result<Response, Problem> {
     let ActivityQuery { after, before, connection, kind: word, limit } = ask.query;
     let from = cursor(after, before)?;
@@ -110,10 +157,10 @@ pub async fn activity(State(web): State<WebState>, ask: Ask<ActivityQuery>) -> R
         connection: connection.map(ConnectionName),
         kind: word.as_deref().map(kind).transpose()?,
         audience: ask.viewer.audience(),
-        limit: limit.unwrap_or(PAGE).clamp(1, PAGE_MAX),
+        limit: limited(limit),
     })?;
     let (next, before) = ends(from, page.rows.iter().map(|e| e.id.0), page.on);
-    Ok(json(serde_json::json!({ "events": page.rows, "next": next, "before": before })))
+    Ok(json(Activity { events: page.rows, next, before }))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

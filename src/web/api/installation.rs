@@ -1,32 +1,72 @@
 //! What concerns the whole installation: tokens and backups. Only for an admin, or over the unix socket.
 
+use super::bodies::{BackupBody, PollingBody, TokenBody};
 use super::{Ask, json, json_with, object, sentence};
 use crate::domain::ids::Organization;
 use crate::engine::appliance::TokenInfo;
 use crate::engine::polling::PollingControls;
+use crate::engine::view::{PollingView, When};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
-/// `{"tokens": [{id, name, role, organization, created_at, revoked_at}]}`; never a token's text.
+#[derive(Serialize, ToSchema)]
+struct Tokens {
+    tokens: Vec<TokenView>,
+}
+
+/// A token, without its text.
+#[derive(Serialize, ToSchema)]
+struct TokenView {
+    id: u64,
+    name: String,
+    role: String,
+    organization: String,
+    created_at: When,
+    revoked_at: Option<When>,
+}
+
+impl From<TokenInfo> for TokenView {
+    fn from(t: TokenInfo) -> TokenView {
+        let TokenInfo { id, name, role, organization, created_at, revoked_at } = t;
+        TokenView { id, name, role, organization: organization.0, created_at, revoked_at }
+    }
+}
+
+/// The text of a new token: this is the only time that it is told.
+#[derive(Serialize, ToSchema)]
+struct NewToken {
+    token: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct BackedUp {
+    /// What was made, in a sentence.
+    message: String,
+}
+
+/// Every token of the installation, never their texts. Only for admins.
+#[utoipa::path(
+    get, path = "/tokens", operation_id = "tokens", tag = "Installation",
+    responses((status = 200, description = "Those in force and those that were revoked.", body = Tokens)),
+)]
 pub async fn tokens(State(web): State<WebState>, ask: Ask) -> Result<Response, Problem> {
     ask.may_administer()?;
-    let tokens: Vec<Value> = web.shelf().tokens()?.iter().map(shown).collect();
-    Ok(json(serde_json::json!({ "tokens": tokens })))
+    let tokens = web.shelf().tokens()?.into_iter().map(TokenView::from).collect();
+    Ok(json(Tokens { tokens }))
 }
 
-fn shown(t: &TokenInfo) -> Value {
-    serde_json::json!({
-        "id": t.id, "name": t.name, "role": t.role, "organization": t.organization,
-        "created_at": t.created_at, "revoked_at": t.revoked_at,
-    })
-}
-
-/// `{name, role, organization?}` -> 201 `{"token": text}`: the only time that the text is told.
+/// Makes a token. Only for admins.
+#[utoipa::path(
+    post, path = "/tokens", operation_id = "create_token", tag = "Installation", request_body = TokenBody,
+    responses((status = 201, description = "Its text, told this once.", body = NewToken)),
+)]
 pub async fn create_token(State(web): State<WebState>, ask: Ask, body: Bytes) -> Result<Response, Problem> {
     ask.may_administer()?;
     let wanted = object(&ask.headers, &body)?;
@@ -34,9 +74,14 @@ pub async fn create_token(State(web): State<WebState>, ask: Ask, body: Bytes) ->
     let role = text(&wanted, "role")?;
     let organization = wanted.get("organization").and_then(Value::as_str).map(Organization::from).unwrap_or_default();
     let token = web.shelf().create_token(name, role, &organization).await?;
-    Ok(json_with(StatusCode::CREATED, serde_json::json!({ "token": token })))
+    Ok(json_with(StatusCode::CREATED, NewToken { token }))
 }
 
+/// Revokes a token. Only for admins.
+#[utoipa::path(
+    delete, path = "/tokens/{token}", operation_id = "revoke_token", tag = "Installation",
+    responses((status = 204, description = "It opens nothing any more.")),
+)]
 pub async fn revoke_token(State(web): State<WebState>, Path(id): Path<u64>, ask: Ask) -> Result<Response, Problem> {
     ask.may_administer()?;
     web.shelf().revoke_token(id).await?;
@@ -44,11 +89,21 @@ pub async fn revoke_token(State(web): State<WebState>, Path(id): Path<u64>, ask:
 }
 
 /// The polling of the whole process, as configured and as set.
+#[utoipa::path(
+    get, path = "/polling", operation_id = "polling", tag = "Installation",
+    responses((status = 200, description = "The switch, and how many requests are under way at once.", body = PollingView)),
+)]
 pub async fn polling(State(web): State<WebState>, _: Ask) -> Result<Response, Problem> {
     Ok(json(web.shelf().polling().await?))
 }
 
-/// `PATCH`: `enabled` and `workers`; null clears.
+/// Switches the polling of the whole process, or says how much is under way at once. Only for admins.
+///
+/// `enabled` and `workers`; null clears what was set.
+#[utoipa::path(
+    patch, path = "/polling", operation_id = "change_polling", tag = "Installation", request_body = PollingBody,
+    responses((status = 200, description = "As it is in force now.", body = PollingView)),
+)]
 pub async fn change_polling(State(web): State<WebState>, ask: Ask, body: Bytes) -> Result<Response, Problem> {
     ask.may_administer()?;
     let wanted = PollingControls::read(&object(&ask.headers, &body)?);
@@ -56,7 +111,11 @@ pub async fn change_polling(State(web): State<WebState>, ask: Ask, body: Bytes) 
     Ok(json(web.shelf().change_polling(wanted, ask.viewer.by()).await?))
 }
 
-/// `{destination}`, an absolute path on the appliance's machine -> `{"message": sentence}`.
+/// Makes a verified copy of the data file, while it is in use. Only for admins.
+#[utoipa::path(
+    post, path = "/backup", operation_id = "backup", tag = "Installation", request_body = BackupBody,
+    responses((status = 200, description = "It is made, and whole.", body = BackedUp)),
+)]
 pub async fn backup(State(web): State<WebState>, ask: Ask, body: Bytes) -> Result<Response, Problem> {
     ask.may_administer()?;
     let wanted = object(&ask.headers, &body)?;
@@ -68,7 +127,7 @@ pub async fn backup(State(web): State<WebState>, ask: Ask, body: Bytes) -> Resul
         ));
     }
     let message = web.shelf().backup(destination).await?;
-    Ok(json(serde_json::json!({ "message": message })))
+    Ok(json(BackedUp { message }))
 }
 
 fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a str, Problem> {

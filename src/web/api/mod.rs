@@ -1,9 +1,11 @@
 //! The JSON API under `/api/v1`: reads come from the shelf, changes go through the facade. Lists are wrapped
-//! (`{"connections": [...]}`), errors are problem+json. Must not know how a view came about.
+//! (`{"connections": [...]}`), errors are problem+json. What a route takes and answers stands at its handler, and makes the document
+//! (`web::document`). Must not know how a view came about.
 //!
 //! Wrappers: `connections`, `targets`, `history`, `charges` and `findings` (these three with `next`, the value for `after` to go on
 //! from here, also when nothing is there yet to go on to), `jobs`. `history` and `events` have `before` too, for those before these.
 
+mod bodies;
 mod connections;
 mod findings;
 pub mod history;
@@ -18,56 +20,52 @@ use super::access::Viewer;
 use super::errors::{Kind, Problem};
 use super::events;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
-use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post, put};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// Entries of a page of history or ledger unless `limit` says otherwise, and at most.
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 1000;
 
-pub fn router() -> Router<WebState> {
-    Router::new()
-        .route("/connections", get(connections::list))
-        .route("/connections/{connection}", get(connections::one).patch(connections::change))
-        .route(
-            "/connections/{connection}/credential",
-            put(connections::set_credential).delete(connections::clear_credential),
-        )
-        .route("/connections/{connection}/scans", get(connections::scans))
-        .route("/connections/{connection}/ledger", get(connections::ledger))
-        .route("/connections/{connection}/probe", get(connections::probe_cost).post(connections::probe))
-        .route("/connections/{connection}/jobs", get(connections::jobs))
-        .route("/connections/{connection}/commands/{command}", post(connections::command))
-        .route("/connections/{connection}/targets", get(targets::list))
-        .route(
-            "/connections/{connection}/targets/{target}",
-            get(targets::one).put(targets::put).patch(targets::change).delete(targets::drop),
-        )
-        .route("/connections/{connection}/targets/{target}/history", get(history::history))
-        .route("/connections/{connection}/targets/{target}/refresh", post(targets::refresh))
-        .route("/connections/{connection}/webhooks", get(webhooks::list))
-        .route("/connections/{connection}/webhooks/{webhook}/redeliver", post(webhooks::redeliver))
-        .route("/connections/{connection}/webhooks/{webhook}/test", post(webhooks::test))
-        .route("/jobs/{job}", get(connections::job))
-        .route("/polling", get(installation::polling).patch(installation::change_polling))
-        .route("/findings", get(findings::list))
-        .route("/plan", get(plan::list))
-        .route("/spend", get(spend::list))
-        .route("/activity", get(history::activity))
-        .route("/tokens", get(installation::tokens).post(installation::create_token))
-        .route("/tokens/{token}", delete(installation::revoke_token))
-        .route("/events", get(events::stream))
+/// Every route with its document; `/api/v1` stands before their paths.
+pub fn router() -> OpenApiRouter<WebState> {
+    OpenApiRouter::new()
+        .routes(routes!(connections::list))
+        .routes(routes!(connections::one, connections::change))
+        .routes(routes!(connections::set_credential, connections::clear_credential))
+        .routes(routes!(connections::scans))
+        .routes(routes!(connections::ledger))
+        .routes(routes!(connections::probe_cost, connections::probe))
+        .routes(routes!(connections::jobs))
+        .routes(routes!(connections::command))
+        .routes(routes!(connections::job))
+        .routes(routes!(targets::list))
+        .routes(routes!(targets::one, targets::put, targets::change, targets::drop))
+        .routes(routes!(targets::refresh))
+        .routes(routes!(history::history))
+        .routes(routes!(history::activity))
+        .routes(routes!(webhooks::list))
+        .routes(routes!(webhooks::redeliver))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(findings::list))
+        .routes(routes!(plan::list))
+        .routes(routes!(spend::list))
+        .routes(routes!(events::stream))
+        .routes(routes!(installation::polling, installation::change_polling))
+        .routes(routes!(installation::tokens, installation::create_token))
+        .routes(routes!(installation::revoke_token))
 }
 
 /// What may take longer than a reader's patience: a large file on a small card.
-pub fn unhurried() -> Router<WebState> {
-    Router::new().route("/api/v1/backup", post(installation::backup))
+pub fn unhurried() -> OpenApiRouter<WebState> {
+    OpenApiRouter::new().nest("/api/v1", OpenApiRouter::new().routes(routes!(installation::backup)))
 }
 
 /// The organization that a request speaks of: the one it names, else the viewer's own.
@@ -106,16 +104,43 @@ impl Known for Paging {
 }
 
 /// `after` and `limit` of paged lists.
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Paging {
+    /// Goes on after the entry with this number: what `next` said. Without it the newest.
     pub after: Option<u64>,
+    /// Entries of an answer; 100 unless said, at most 1000.
+    #[param(minimum = 0)]
     limit: Option<usize>,
 }
 
 impl Paging {
     pub fn limit(&self) -> usize {
-        self.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX)
+        limited(self.limit)
     }
+}
+
+/// `limit` of lists that are not paged.
+#[derive(serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Limit {
+    /// Entries of an answer; 100 unless said, at most 1000.
+    #[param(minimum = 0)]
+    limit: Option<usize>,
+}
+
+impl Known for Limit {
+    const NAMES: &'static [&'static str] = &["limit"];
+}
+
+impl Limit {
+    pub fn limit(&self) -> usize {
+        limited(self.limit)
+    }
+}
+
+fn limited(limit: Option<usize>) -> usize {
+    limit.unwrap_or(PAGE).clamp(1, PAGE_MAX)
 }
 
 #[derive(serde::Deserialize)]

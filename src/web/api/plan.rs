@@ -5,23 +5,42 @@ use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use crate::domain::spec::Interval;
 use crate::domain::time::Span;
 use crate::engine::plans::WhatIf;
-use crate::engine::view::PlanView;
+use crate::engine::view::{PlanView, WhatIfView};
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use axum::extract::State;
 use axum::response::Response;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
 
 /// No plan of a person has more of anything.
 const MOST: u64 = 1_000_000_000;
 
 /// The query as it comes. A form sends its empty fields too.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Query {
+    /// Which connection could be otherwise; the others say how.
     pub connection: Option<String>,
+    /// How often to poll: `auto`, a duration (`75s`, `5m`), or seconds.
+    #[param(example = "5m")]
     pub interval: Option<String>,
+    /// How many targets it has.
+    #[param(value_type = Option<u64>, maximum = 1_000_000_000)]
     pub targets: Option<String>,
+    /// Rows of a page.
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000)]
     pub page_size: Option<String>,
+    /// Rows of one target.
+    #[param(value_type = Option<u64>, maximum = 1_000_000_000)]
     pub rows: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct Plans {
+    connections: Vec<PlanView>,
+    /// Null: nothing was asked.
+    what_if: Option<WhatIfView>,
 }
 
 impl Known for Query {
@@ -76,14 +95,22 @@ fn number(name: &str, text: &Option<String>, least: u64) -> Result<Option<u64>, 
     }
 }
 
-/// `GET /plan` -> `{connections: [...], what_if: null}`; with `connection=` and any of `interval=`, `targets=`, `page_size=` and `rows=` (of
-/// one target) `what_if` says what that connection would ask then. Nothing is saved, and nobody is asked.
+/// What each connection asks a day and what its limits keep up; and the same if one were otherwise.
+///
+/// Nothing is saved, and nobody is asked.
+#[utoipa::path(
+    get, path = "/plan", operation_id = "plan", tag = "Spending", params(Query),
+    responses(
+        (status = 200, description = "The plans, and what was asked.", body = Plans),
+        (status = 404, description = "There is no such connection.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
 pub async fn list(State(web): State<WebState>, ask: Ask<Query>) -> Result<Response, Problem> {
     let what_if = match ask.query.read(&ask.organization)? {
         Some((key, asked)) => Some(web.shelf().what_if(&key, &asked)?),
         None => None,
     };
-    Ok(json(serde_json::json!({ "connections": own(&web, &ask.organization)?, "what_if": what_if })))
+    Ok(json(Plans { connections: own(&web, &ask.organization)?, what_if }))
 }
 
 /// The plans of an organization's connections.

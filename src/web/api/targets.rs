@@ -1,8 +1,9 @@
 //! Targets, and the refresh by hand, as JSON.
 
+use super::bodies::{PhaseBody, TargetBody};
 use super::{Ask, json, json_with, object};
 use crate::domain::target::Phase;
-use crate::engine::view::Denied;
+use crate::engine::view::{Denied, RefreshView, TargetView};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
 use crate::web::headers;
@@ -10,13 +11,35 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
-pub async fn list(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
-    Ok(json(serde_json::json!({ "targets": web.shelf().targets(&ask.connection(name))? })))
+#[derive(Serialize, ToSchema)]
+struct Targets {
+    targets: Vec<TargetView>,
 }
 
-/// With items, and with the headers that say how old it is. Answers 200 in every state: the state is part of the answer.
+/// Every target of a connection, without its items.
+#[utoipa::path(
+    get, path = "/connections/{connection}/targets", operation_id = "targets", tag = "Targets",
+    responses((status = 200, description = "Configured and put ones; `items` is empty here.", body = Targets)),
+)]
+pub async fn list(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
+    Ok(json(Targets { targets: web.shelf().targets(&ask.connection(name))? }))
+}
+
+/// One target with its items, from the shelf: costs the provider nothing.
+///
+/// It answers 200 in every state: the state, the age and why it is not newer are part of the answer.
+#[utoipa::path(
+    get, path = "/connections/{connection}/targets/{target}", operation_id = "target", tag = "Targets",
+    responses((status = 200, description = "The last good answer.", body = TargetView, headers(
+        ("Age" = Option<u64>, description = "Seconds since the last good answer, or of its reading where the provider dates it and it is older; absent where there was none."),
+        ("Last-Modified" = Option<String>, description = "When the last good answer arrived."),
+        ("Cache-Status" = String, description = "RFC 9211; a negative ttl says for how long it has been stale."),
+    ))),
+)]
 pub async fn one(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
@@ -26,7 +49,15 @@ pub async fn one(
     Ok(headers::conditional(&ask.headers, &view, web.shelf().now().wall(), || json(&view)))
 }
 
-/// Asks the provider, if the answer is old enough and the budget funds it: 200 with the target, else 429 and when.
+/// Asks the provider now, if the answer is old enough and the budget funds it.
+#[utoipa::path(
+    post, path = "/connections/{connection}/targets/{target}/refresh", operation_id = "refresh", tag = "Targets",
+    responses(
+        (status = 200, description = "The target, and whether the provider was asked for it.", body = RefreshView),
+        (status = 409, description = "The connection is paused.", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "It cannot be asked by itself.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
 pub async fn refresh(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
@@ -49,8 +80,17 @@ pub async fn refresh(
     }
 }
 
-/// `PUT`: the keys of a `[[connection.target]]` as an object, with `pattern` for what it is like and `phase` for where it begins. 201
-/// where it is new.
+/// Puts a target while the appliance runs. Costs no request.
+///
+/// The keys of a `[[connection.target]]` as an object, with `pattern` for what it is like and `phase` for where it begins.
+#[utoipa::path(
+    put, path = "/connections/{connection}/targets/{target}", operation_id = "put_target", tag = "Targets", request_body = TargetBody,
+    responses(
+        (status = 200, description = "It was there, and has another question now.", body = TargetView),
+        (status = 201, description = "It is new.", body = TargetView),
+        (status = 409, description = "It stands in the configuration.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
 pub async fn put(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
@@ -65,7 +105,13 @@ pub async fn put(
     Ok(json_with(if is_new { StatusCode::CREATED } else { StatusCode::OK }, view))
 }
 
-/// `PATCH`: `{"phase": "pending" | "active" | "completed" | "inactive" | "stopped"}`.
+/// Puts a target into another phase.
+///
+/// `pending` fills the shelf only, `active` is asked at once and told of, the others rest.
+#[utoipa::path(
+    patch, path = "/connections/{connection}/targets/{target}", operation_id = "change_target", tag = "Targets", request_body = PhaseBody,
+    responses((status = 200, description = "The target in its phase.", body = TargetView)),
+)]
 pub async fn change(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
@@ -89,7 +135,14 @@ fn phase(word: Option<&Value>) -> Result<Phase, Problem> {
     found.ok_or_else(|| Problem::new(Kind::Invalid, format!("\"phase\" is one of: {}.", words())))
 }
 
-/// `DELETE`: what it learned stays.
+/// Takes a target away that was put; its items and history stay.
+#[utoipa::path(
+    delete, path = "/connections/{connection}/targets/{target}", operation_id = "drop_target", tag = "Targets",
+    responses(
+        (status = 204, description = "It is not asked any more."),
+        (status = 409, description = "It stands in the configuration.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
 pub async fn drop(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,

@@ -1,19 +1,41 @@
 //! A connection's webhooks, as JSON: how far they are, what was given up, and what can be done about it.
 
 use super::{Ask, json, json_with};
+use crate::engine::view::{WebhookTestView, WebhookView};
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-/// `GET .../webhooks` -> `{"webhooks": [{name, to, signed, events, state, sentence, waiting, delivered, dead_letters: [...], ...}]}`
-pub async fn list(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
-    let webhooks = web.shelf().webhooks(&ask.connection(name)).await?;
-    Ok(json(serde_json::json!({ "webhooks": webhooks })))
+#[derive(Serialize, ToSchema)]
+struct Webhooks {
+    webhooks: Vec<WebhookView>,
 }
 
-/// `POST .../webhooks/{w}/redeliver` -> 202 `{"redelivering": n}`: every dead letter is sent once more.
+#[derive(Serialize, ToSchema)]
+struct Redelivering {
+    /// Dead letters that are sent once more.
+    redelivering: u64,
+}
+
+/// Where the connection's events are posted to: how far, and what was given up.
+#[utoipa::path(
+    get, path = "/connections/{connection}/webhooks", operation_id = "webhooks", tag = "Webhooks",
+    responses((status = 200, description = "Every webhook of the connection.", body = Webhooks)),
+)]
+pub async fn list(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
+    let webhooks = web.shelf().webhooks(&ask.connection(name)).await?;
+    Ok(json(Webhooks { webhooks }))
+}
+
+/// Sends every dead letter once more.
+#[utoipa::path(
+    post, path = "/connections/{connection}/webhooks/{webhook}/redeliver", operation_id = "redeliver", tag = "Webhooks",
+    responses((status = 202, description = "They are about to be sent.", body = Redelivering)),
+)]
 pub async fn redeliver(
     State(web): State<WebState>,
     Path((connection, webhook)): Path<(String, String)>,
@@ -21,10 +43,14 @@ pub async fn redeliver(
 ) -> Result<Response, Problem> {
     ask.may_change()?;
     let number = web.shelf().redeliver(&ask.connection(connection), &webhook, ask.viewer.by()).await?;
-    Ok(json_with(StatusCode::ACCEPTED, serde_json::json!({ "redelivering": number })))
+    Ok(json_with(StatusCode::ACCEPTED, Redelivering { redelivering: number }))
 }
 
-/// `POST .../webhooks/{w}/test` -> `{taken, status, sentence, took_seconds}`
+/// Sends a message to see whether it arrives.
+#[utoipa::path(
+    post, path = "/connections/{connection}/webhooks/{webhook}/test", operation_id = "test_webhook", tag = "Webhooks",
+    responses((status = 200, description = "What came of it.", body = WebhookTestView)),
+)]
 pub async fn test(
     State(web): State<WebState>,
     Path((connection, webhook)): Path<(String, String)>,

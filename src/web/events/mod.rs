@@ -23,6 +23,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use utoipa::IntoParams;
 
 /// Durable events that are replayed at most; beyond it a client has to read the state anew.
 pub const REPLAY: usize = 1000;
@@ -31,10 +32,15 @@ const COMMENT_EVERY: Duration = Duration::from_secs(15);
 /// The longest life of a stream: the client comes back, and its token is looked at again.
 const LIFETIME: Duration = Duration::from_secs(3600);
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Asked {
+    /// Whose events; the caller's own unless said.
     pub organization: Option<String>,
+    /// Of one connection; those of the appliance itself come too.
     pub connection: Option<String>,
+    /// Goes on after the event with this number, as `Last-Event-ID` does.
+    #[param(value_type = Option<u64>)]
     pub after: Option<String>,
 }
 
@@ -90,7 +96,16 @@ fn is_hint(view: &EventView) -> bool {
     view.kind == EventKind::TargetSeen.word()
 }
 
-/// `GET /api/v1/events`
+/// Server-sent events: what happens, as it happens, and on resumption what was missed.
+///
+/// `id` is the number of a durable event. Where not everything can be told, an event `reset` says so: read the state anew.
+#[utoipa::path(
+    get, path = "/events", operation_id = "events", tag = "What happened",
+    params(Asked,
+        ("build" = Option<String>, Query, description = "By which build the page was made that asks; another one is refused (409)."),
+        ("Last-Event-ID" = Option<u64>, Header, description = "The last event that was seen; wins over `after`.")),
+    responses((status = 200, description = "An event stream that ends after an hour.", body = String, content_type = "text/event-stream")),
+)]
 pub async fn stream(
     State(web): State<WebState>,
     Extension(viewer): Extension<Viewer>,

@@ -13,6 +13,7 @@ pub mod overview;
 pub mod plan;
 pub mod polling;
 pub mod reader;
+pub mod reference;
 mod scans;
 pub mod settings;
 pub mod show;

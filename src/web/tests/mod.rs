@@ -2,6 +2,7 @@
 
 mod access;
 mod api;
+mod document;
 mod history;
 mod pages;
 mod plan;
@@ -24,6 +25,7 @@ use tower::ServiceExt;
 pub struct Site {
     pub sample: Arc<Sample>,
     pub state: WebState,
+    router: Router,
 }
 
 impl Site {
@@ -32,13 +34,14 @@ impl Site {
         let access = Access { listener, hosts: vec!["larder.example".to_owned()] };
         let zone = TimeZone::get("Europe/Zurich").unwrap();
         let state = WebState::over(Arc::clone(&sample) as Arc<dyn Shelf>, access, zone, CancellationToken::new());
-        Site { sample, state }
+        let router = router(state.clone());
+        Site { sample, state, router }
     }
     pub fn loopback(sample: Sample) -> Site {
         Site::at(Listener::Loopback, sample)
     }
     pub async fn send(&self, request: Request<Body>) -> Response {
-        router(self.state.clone()).oneshot(request).await.unwrap()
+        self.router.clone().oneshot(request).await.unwrap()
     }
     pub async fn get(&self, path: &str) -> Response {
         self.send(ask(Method::GET, path, &[]).body(Body::empty()).unwrap()).await
