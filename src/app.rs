@@ -16,6 +16,7 @@ use crate::cli::{self, Cli, Command, Credentials, Ending, Failure, Outcome};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{ServerSpec, Settings};
 use crate::domain::spec::ConnectionSpec;
+use crate::engine::access::claims::{self, Issued};
 use crate::engine::appliance::Appliance;
 use crate::engine::{self, Parts, Running};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
@@ -67,6 +68,7 @@ async fn serve(config: &Path) -> Outcome {
     let mut signals = Signals::listen()?;
     let live = Live::boot(config, &logs).await?;
     live.announce(config);
+    live.offer_claim().await;
     let by = 'serving: loop {
         let mut wish = signals.next().await;
         loop {
@@ -181,6 +183,22 @@ impl Live {
         talk(&format!("  command line   {}", shown(&self.server.socket)));
         // A file that was repaired, a clock that cannot be believed.
         self.appliance.health().notes.iter().for_each(|note| talk(&format!("  note           {note}")));
+    }
+
+    /// While there is no operator: the code that makes one, for whoever sees what is printed, and in the log.
+    async fn offer_claim(&self) {
+        match self.appliance.first_claim().await {
+            Ok(None) => (),
+            Ok(Some(Issued { code, .. })) => {
+                let url = self.serving.url();
+                talk(&format!("  first operator {url}claim with the code {code}, for {}", claims::LIFETIME));
+                tracing::warn!(
+                    "there is no operator yet: open {url}claim and claim this appliance with the code {code}, within {}",
+                    claims::LIFETIME
+                );
+            }
+            Err(denied) => tracing::warn!("no claim code could be made: {}", denied.sentence()),
+        }
     }
 
     /// HTTP, workers, store.

@@ -129,6 +129,8 @@
       const answer = await fetch(location.href, { headers, cache: "no-store" });
       outdated(answer.headers.get("larder-build"));
       if (over) return;
+      // Signed out meanwhile: the same address is where one signs in.
+      if (answer.status === 401) { over = true; location.reload(); return; }
       if (!answer.ok) throw new Error(answer.status);
       swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
       if (source && source.readyState === EventSource.OPEN) trust();

@@ -12,6 +12,7 @@ use crate::demo::scene::{self, Folder, Scene, Way};
 use crate::demo::serving::TimeSource;
 use crate::demo::{fieldwork, irrigation};
 use crate::domain::ids::Organization;
+use crate::engine::access::tokens::NewToken;
 use crate::engine::appliance::Appliance;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -168,7 +169,9 @@ async fn token(stage: &Stage, appliance: &Appliance) -> Result<String, Failure> 
     {
         return Ok(text.trim().to_owned());
     }
-    let made = appliance.create_token(&format!("demo {}", random()?), "admin", &Organization::default()).await;
+    let (name, organization) = (format!("demo {}", random()?), Organization::default());
+    let wanted = NewToken { name, role: "admin".to_owned(), organization, lasts: None };
+    let made = appliance.create_token(wanted, "the demo").await;
     let token = made.map_err(|denied| Failure::failed(format!("The token could not be made: {denied:?}.")))?;
     write_private(&file, &token)?;
     Ok(token)

@@ -41,7 +41,9 @@ impl Sockets {
 
     pub fn serve(self, appliance: &Appliance, server: &ServerSpec, settings: Vec<Setting>) -> Serving {
         let stop = CancellationToken::new();
-        let access = Access::tcp(self.address, server.hosts.clone());
+        let own_name = rustix::system::uname().nodename().to_str().ok().map(str::to_owned);
+        let access = Access::tcp(self.address, server.hosts.clone()).on_machine(own_name);
+        let access = access.behind(server.trusted_proxy.clone()).framed_by(&server.frame_ancestors);
         let network = WebState::stopping_with(appliance.clone(), access, stop.clone()).telling(settings);
         let network = network.below(server.base_path.clone());
         let local = network.behind(Access::local());

@@ -70,7 +70,13 @@ pub enum Tool {
     /// Show one target, or put it into another phase; what is stopped is not asked about any more.
     #[command(after_help = TARGET_EXAMPLES)]
     Target(TargetArgs),
-    /// Create, list and revoke the tokens that changes need.
+    /// List who may sign in, or print a one-time code with which somebody becomes an operator or sets a new password.
+    #[command(after_help = OPERATOR_EXAMPLES)]
+    Operator {
+        #[command(subcommand)]
+        command: OperatorCommand,
+    },
+    /// Create, list and revoke the tokens that programs need.
     #[command(after_help = TOKEN_EXAMPLES)]
     Token {
         #[command(subcommand)]
@@ -105,8 +111,15 @@ Exit codes: 0 fine, 1 failed or not running, 2 bad configuration, 3 stale, 4 quo
 const TOKEN_EXAMPLES: &str = "\
 Examples:
   TOKEN=$(larder token create --name home-assistant --role admin)
+  larder token create --name phone --role reader --expires-in 90d
   larder token list
   larder token revoke 3";
+
+const OPERATOR_EXAMPLES: &str = "\
+Examples:
+  larder operator list
+  larder operator reset                      a code for whoever has it: good once, for half an hour, at /claim
+  larder operator reset --name ann           for ann alone";
 
 const POLLING_EXAMPLES: &str = "\
 Examples:
@@ -261,6 +274,18 @@ pub struct TestArgs {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum OperatorCommand {
+    /// List the operators, and in how many browsers each is signed in.
+    List(Format),
+    /// Print a one-time code alone on stdout. Who is an operator stays one, and keeps the password until the code is used.
+    Reset {
+        /// Whose password it sets [default: whoever has the code chooses the name].
+        #[arg(long)]
+        name: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub enum TokenCommand {
     /// Create a token; its text alone is printed on stdout, once.
     Create {
@@ -272,6 +297,9 @@ pub enum TokenCommand {
         /// The organization that it belongs to.
         #[arg(long, default_value = "default")]
         organization: String,
+        /// It opens nothing any more after this long, such as `90d` [default: it lasts until it is revoked].
+        #[arg(long, value_name = "LENGTH")]
+        expires_in: Option<String>,
     },
     /// List all tokens, without anything that could be used.
     List(Format),
@@ -333,6 +361,8 @@ mod tests {
             "larder target field eco-1 --phase stopped",
             "larder token list",
             "larder token revoke 7",
+            "larder operator list --json",
+            "larder operator reset --name ann",
             "larder recipes",
             "larder recipes hydrawise",
             "larder recipes test mine --status 429 --header a:b",
@@ -350,6 +380,8 @@ mod tests {
             "larder token create --name x",
             "larder token create --name x --role king",
             "larder token revoke three",
+            "larder operator",
+            "larder operator reset ann",
             "larder demo --listen here",
             "larder serve extra",
             "larder polling sideways",
@@ -379,6 +411,7 @@ mod tests {
             "polling",
             "connection",
             "target",
+            "operator",
             "token",
         ] {
             let error = parse(&format!("larder {command} --help")).expect_err("help");

@@ -9,6 +9,7 @@ mod controls;
 pub mod ending;
 mod expected;
 mod offline;
+mod operator;
 mod recipes;
 mod run;
 mod status;

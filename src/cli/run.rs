@@ -4,7 +4,7 @@ use super::args::Tool;
 use super::check::Identify;
 use super::ending::{Ending, Failure, Outcome};
 use super::text::show;
-use super::{backup, check, controls, recipes, status, token};
+use super::{backup, check, controls, operator, recipes, status, token};
 use crate::config::{self, Settings};
 use std::path::Path;
 
@@ -19,6 +19,7 @@ pub async fn run(config: &Path, tool: Tool, identify: Identify) -> Outcome {
         Tool::Polling(args) => controls::polling(&settings(config)?.server, args).await,
         Tool::Connection(args) => controls::connection(&settings(config)?.server, args).await,
         Tool::Target(args) => controls::target(&settings(config)?.server, args).await,
+        Tool::Operator { command } => operator::run(&settings(config)?.server, command).await,
         Tool::Token { command } => token::run(&settings(config)?.server, command).await,
     }
 }

@@ -8,23 +8,30 @@ use super::offline::Offline;
 use super::table::Table;
 use super::text::{show, talk};
 use crate::config::ServerSpec;
+use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::Organization;
-use crate::domain::time::Stamp;
-use crate::engine::operate::mint_token;
-use crate::engine::words::token_taken;
+use crate::domain::operator::Used;
+use crate::domain::time::{Span, Stamp};
+use crate::engine::access::tokens::{self, NewToken};
 use crate::rules::calendar::rfc3339;
-use crate::store::{Commit, Store, StoreError, TokenRecord, Write};
+use crate::store::{Commit, TokenRecord, Write};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// Who did it, for the book, where the appliance does not run.
+pub(super) const BY: &str = "operator (command line, this machine)";
+
 pub async fn run(server: &ServerSpec, command: TokenCommand) -> Outcome {
     let client = Client::new(&server.socket, PATIENCE);
     match command {
-        TokenCommand::Create { name, role, organization } => {
-            let text = create(&client, &server.data, &name, role.word(), &organization).await?;
+        TokenCommand::Create { name, role, organization, expires_in } => {
+            let lasts = expires_in.as_deref().map(Span::parse).transpose().map_err(Failure::usage)?;
+            let organization = Organization::from(organization.as_str());
+            let wanted = NewToken { name, role: role.word().to_owned(), organization, lasts };
+            let text = create(&client, &server.data, &wanted, expires_in.as_deref()).await?;
             show(&format!("{text}\n"))?;
         }
         TokenCommand::List(format) => show(&listed(&list(&client, &server.data).await?, format))?,
@@ -36,40 +43,39 @@ pub async fn run(server: &ServerSpec, command: TokenCommand) -> Outcome {
     Ok(Ending::Fine)
 }
 
-async fn create(client: &Client, data: &Path, name: &str, role: &str, organization: &str) -> Result<String, Failure> {
-    let wanted = json!({ "name": name, "role": role, "organization": organization });
-    match client.post("/api/v1/tokens", wanted).await {
+async fn create(client: &Client, data: &Path, wanted: &NewToken, expires_in: Option<&str>) -> Result<String, Failure> {
+    let body = json!({
+        "name": wanted.name, "role": wanted.role, "organization": wanted.organization.as_str(), "expires_in": expires_in,
+    });
+    match client.post("/api/v1/tokens", body).await {
         Ok(answer) => match answer.body.get("token").and_then(Value::as_str) {
             Some(text) => Ok(text.to_owned()),
             None => Err(Failure::failed("Larder answered without a token; is it of another version?")),
         },
         Err(Trouble::NotRunning) => {
             let file = Offline::open(data)?;
-            let created = create_in(&file, name, role, organization).await;
+            let created = create_in(&file, wanted).await;
             file.close(created)
         }
         Err(Trouble::Refused(why) | Trouble::Broken(why)) => Err(Failure::failed(why)),
     }
 }
 
-async fn create_in(file: &Offline, name: &str, role: &str, organization: &str) -> Result<String, Failure> {
-    let known = file.store.tokens().map_err(Failure::failed)?;
-    if known.iter().any(|t| t.name == name && t.revoked_at.is_none()) {
-        return Err(Failure::failed(token_taken(name)));
-    }
-    let text = mint_token().map_err(Failure::failed)?;
-    let record = TokenRecord {
-        id: 0,
-        name: name.to_owned(),
-        hash: *blake3::hash(text.as_bytes()).as_bytes(),
-        role: role.to_owned(),
-        organization: Organization::from(organization),
-        created_at: file.now.stamp(),
-        revoked_at: None,
-        expires_at: None,
-    };
+async fn create_in(file: &Offline, wanted: &NewToken) -> Result<String, Failure> {
+    let there = file.store.tokens().map_err(Failure::failed)?;
+    let (record, text) = wanted.mint(&there, &file.now).map_err(Failure::failed)?;
+    let message = tokens::told_created(&record, BY);
     file.store.create_token(record).await.map_err(Failure::failed)?;
+    note(file, Vec::new(), message).await?;
     Ok(text)
+}
+
+/// Changes who may come in, and tells it.
+pub(super) async fn note(file: &Offline, writes: Vec<Write>, message: String) -> Result<(), Failure> {
+    let (kind, at) = (EventKind::AccessChanged, file.now.stamp());
+    let event = NewEvent { kind, at, connection: None, target: None, message };
+    let commit = Commit { writes, events: vec![event], ..Commit::default() };
+    file.store.commit(commit).await.map(drop).map_err(Failure::failed)
 }
 
 async fn list(client: &Client, data: &Path) -> Result<Vec<Value>, Failure> {
@@ -77,17 +83,19 @@ async fn list(client: &Client, data: &Path) -> Result<Vec<Value>, Failure> {
         Ok(answer) => Ok(answer.body.get("tokens").unwrap_or(&answer.body).as_array().cloned().unwrap_or_default()),
         Err(Trouble::NotRunning) => {
             let file = Offline::open(data)?;
-            let records = file.store.tokens().map_err(Failure::failed);
-            Ok(file.close(records)?.iter().map(shown).collect())
+            let read = file.store.tokens().and_then(|tokens| Ok((tokens, file.store.uses()?)));
+            let (tokens, uses) = file.close(read.map_err(Failure::failed))?;
+            Ok(tokens.iter().map(|t| shown(t, uses.get(&Used::Token(t.id)))).collect())
         }
         Err(Trouble::Refused(why) | Trouble::Broken(why)) => Err(Failure::failed(why)),
     }
 }
 
-fn shown(t: &TokenRecord) -> Value {
+fn shown(t: &TokenRecord, used: Option<&Stamp>) -> Value {
     json!({
         "id": t.id, "name": t.name, "role": t.role, "organization": t.organization.as_str(),
         "created_at": rfc3339(t.created_at.wall), "revoked_at": t.revoked_at.map(|s| rfc3339(s.wall)),
+        "expires_at": t.expires_at.map(|s| rfc3339(s.wall)), "used_at": used.map(|s| rfc3339(s.wall)),
     })
 }
 
@@ -95,14 +103,15 @@ fn listed(tokens: &[Value], format: Format) -> String {
     if format.json {
         return format!("{}\n", json!({ "tokens": tokens }));
     }
-    let mut table = Table::new(&["ID", "NAME", "ROLE", "ORGANIZATION", "CREATED", "REVOKED"]);
+    let mut table = Table::new(&["ID", "NAME", "ROLE", "ORGANIZATION", "CREATED", "EXPIRES", "LAST USED", "REVOKED"]);
     for token in tokens {
         let text = |key: &str| match &token[key] {
             Value::Null => "-".to_owned(),
             Value::String(s) => s.clone(),
             other => other.to_string(),
         };
-        table.row(["id", "name", "role", "organization", "created_at", "revoked_at"].map(text));
+        table
+            .row(["id", "name", "role", "organization", "created_at", "expires_at", "used_at", "revoked_at"].map(text));
     }
     if table.is_empty() { "There are no tokens.\n".to_owned() } else { table.to_string() }
 }
@@ -112,7 +121,7 @@ async fn revoke(client: &Client, data: &Path, id: u64) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(Trouble::NotRunning) => {
             let file = Offline::open(data)?;
-            let revoked = revoke_in(&file.store, id, file.now.stamp()).await;
+            let revoked = revoke_in(&file, id).await;
             file.close(revoked)
         }
         Err(Trouble::Refused(why) | Trouble::Broken(why)) => Err(Failure::failed(why)),
@@ -120,19 +129,14 @@ async fn revoke(client: &Client, data: &Path, id: u64) -> Result<(), Failure> {
 }
 
 /// Revoking twice is fine; the first moment stays.
-async fn revoke_in(store: &Store, id: u64, now: Stamp) -> Result<(), Failure> {
-    let failed = |e: StoreError| Failure::failed(e);
-    let mut tokens = store.tokens().map_err(failed)?;
-    let Some(token) = tokens.iter_mut().find(|t| t.id == id) else {
-        return Err(Failure::failed(format!("There is no token {id}; `larder token list` shows them.")));
-    };
-    if token.revoked_at.is_some() {
-        return Ok(());
+async fn revoke_in(file: &Offline, id: u64) -> Result<(), Failure> {
+    match tokens::revoked(&file.store, id, &file.now).map_err(Failure::failed)? {
+        None => Err(Failure::failed(format!("There is no token {id}; `larder token list` shows them."))),
+        Some(token) => {
+            let message = tokens::told_revoked(&token, BY);
+            note(file, vec![Write::Token(token)], message).await
+        }
     }
-    token.revoked_at = Some(now);
-    let writes = vec![Write::Token(token.clone())];
-    let commit = Commit { writes, ..Commit::default() };
-    store.commit(commit).await.map_err(failed).map(|_| ())
 }
 
 #[cfg(test)]
@@ -145,11 +149,11 @@ mod tests {
         assert_eq!(listed(&[], text), "There are no tokens.\n");
         let token = json!({
             "id": 3, "name": "home-assistant", "role": "admin", "organization": "default",
-            "created_at": "2026-11-30T02:56:13Z", "revoked_at": null,
+            "created_at": "2026-11-30T02:56:13Z", "revoked_at": null, "expires_at": null, "used_at": "2026-11-30T03:00:00Z",
         });
         let expected = "\
-ID  NAME            ROLE   ORGANIZATION  CREATED               REVOKED
-3   home-assistant  admin  default       2026-11-30T02:56:13Z  -
+ID  NAME            ROLE   ORGANIZATION  CREATED               EXPIRES  LAST USED             REVOKED
+3   home-assistant  admin  default       2026-11-30T02:56:13Z  -        2026-11-30T03:00:00Z  -
 ";
         assert_eq!(listed(std::slice::from_ref(&token), text), expected);
         let parsed: Value = serde_json::from_str(&listed(&[token], Format { json: true })).unwrap();

@@ -9,7 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const PLAIN_VARIABLES: [&str; 2] = ["LARDER_CONFIG", "LARDER_LOG"];
 
 /// Keys of `[server]` that a variable can set.
-const SERVER_KEYS: [&str; 6] = ["listen", "data", "hosts", "base_path", "shelf_memory", "shelf_disk"];
+const SERVER_KEYS: [&str; 9] = [
+    "listen",
+    "data",
+    "hosts",
+    "base_path",
+    "trusted_proxy.addresses",
+    "trusted_proxy.user_header",
+    "frame_ancestors",
+    "shelf_memory",
+    "shelf_disk",
+];
 
 /// Keys of `[polling]`, each of which a variable can set.
 pub(super) const POLLING: [&str; 2] = ["enabled", "workers"];

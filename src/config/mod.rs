@@ -4,6 +4,7 @@
 //! A file is read table by table (`section`), each table into a draft where every key may be absent (`draft`), a recipe into
 //! the same draft below it; then the whole is checked together (`finish`). Nothing stops at the first error.
 
+mod door;
 mod draft;
 mod environment;
 mod finish;
@@ -36,6 +37,7 @@ use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::polling::PollingSpec;
+use crate::domain::proxy::TrustedProxy;
 use crate::domain::setting::Setting;
 use crate::domain::spec::{ConnectionSpec, SecretSource, TargetSpec};
 use crate::rules::classify::Classifier;
@@ -72,6 +74,10 @@ pub struct ServerSpec {
     pub hosts: Vec<String>,
     /// Under which path a proxy in front leaves the site.
     pub base_path: BasePath,
+    /// A proxy in front that is believed; `None`: none is.
+    pub trusted_proxy: Option<TrustedProxy>,
+    /// Which sites may show the pages inside their own, as `frame-ancestors` of CSP lists them; empty: this one.
+    pub frame_ancestors: Vec<String>,
     /// What the answers of all gateways may take.
     pub shelf: ShelfSpec,
     /// Where the variables that secrets are read from are looked up first.

@@ -4,10 +4,11 @@ use super::ServerSpec;
 use super::environment::POLLING;
 use super::place::Problems;
 use super::section::Section;
-use super::{gateway, words};
+use super::{door, gateway, words};
 use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::polling::{MOST_WORKERS, PollingSpec};
+use crate::domain::proxy::TrustedProxy;
 use crate::domain::setting::{Setting, Source};
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::webhook::WebhookUrl;
@@ -16,6 +17,17 @@ use std::path::{Path, PathBuf};
 
 const PORT: u16 = 8474;
 const DATA: &str = "larder.redb";
+pub(super) const SERVER: [&str; 9] = [
+    "listen",
+    "data",
+    "hosts",
+    "base_path",
+    "trusted_proxy",
+    "frame_ancestors",
+    "shelf_memory",
+    "shelf_disk",
+    "environment_file",
+];
 
 /// Linux cuts the path of a unix socket at 108 bytes with the closing zero (unix(7)).
 const LONGEST_SOCKET_PATH: usize = 107;
@@ -24,7 +36,7 @@ const LONGEST_SOCKET_PATH: usize = 107;
 pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problems) -> ServerSpec {
     let mut spec = spec_at(folder.join(DATA));
     let Some(section) = section else { return spec };
-    section.only(&["listen", "data", "hosts", "base_path", "shelf_memory", "shelf_disk", "environment_file"], &[], p);
+    section.only(&SERVER, &[], p);
     let data = section.parsed("data", p, |text| match text.is_empty() {
         true => Err("must be the path of the data file".to_owned()),
         false => Ok(folder.join(text)),
@@ -48,6 +60,8 @@ pub(super) fn read(section: Option<&Section<'_>>, folder: &Path, p: &mut Problem
         false => Ok(folder.join(text)),
     });
     spec.environment_file = file.value();
+    spec.trusted_proxy = section.table("trusted_proxy", p).and_then(|table| door::trusted_proxy(&table, p));
+    spec.frame_ancestors = door::frame_ancestors(section, p);
     let hosts = section.texts("hosts", p);
     let place = section.place_of("hosts");
     for host in hosts.unwrap_or_default() {
@@ -67,11 +81,14 @@ pub(super) fn shown(section: Option<&Section<'_>>, spec: &ServerSpec) -> Vec<Set
     };
     let file = |path: &Option<PathBuf>| path.as_ref().map_or_else(|| "none".to_owned(), |p| p.display().to_string());
     let hosts = if spec.hosts.is_empty() { "none beside the usual".to_owned() } else { spec.hosts.join(", ") };
+    let framed_by = if spec.frame_ancestors.is_empty() { "'self'".to_owned() } else { spec.frame_ancestors.join(" ") };
     let values = [
         ("listen", spec.listen.to_string()),
         ("data", spec.data.display().to_string()),
         ("hosts", hosts),
         ("base_path", format!("{}/", spec.base_path.as_str())),
+        ("trusted_proxy", spec.trusted_proxy.as_ref().map_or("none".to_owned(), TrustedProxy::to_string)),
+        ("frame_ancestors", framed_by),
         ("shelf_memory", bytes(spec.shelf.memory)),
         ("shelf_disk", bytes(spec.shelf.disk)),
         ("environment_file", file(&spec.environment_file)),
@@ -137,6 +154,8 @@ fn spec_at(data: PathBuf) -> ServerSpec {
         socket,
         hosts: Vec::new(),
         base_path: BasePath::default(),
+        trusted_proxy: None,
+        frame_ancestors: Vec::new(),
         shelf: ShelfSpec::default(),
         environment_file: None,
     }

@@ -17,6 +17,7 @@ pub mod operator;
 pub mod outcome;
 pub mod page;
 pub mod polling;
+pub mod proxy;
 pub mod quota;
 pub mod reading;
 pub mod reply;

@@ -12,7 +12,7 @@ use crate::domain::ids::*;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
 use crate::rules::freshness;
-use crate::store::{StoreError, TokenRecord};
+use crate::store::StoreError;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -41,30 +41,6 @@ pub struct Health {
     pub started_at: When,
     /// Sentences about the store and the last start (a file that takes no writes or was repaired, an untrusted clock), empty if there is nothing to say.
     pub notes: Vec<String>,
-}
-
-/// A stored token, without anything that could be used.
-#[derive(Clone, Debug)]
-pub struct TokenInfo {
-    pub id: u64,
-    pub name: String,
-    pub role: String,
-    pub organization: Organization,
-    pub created_at: When,
-    pub revoked_at: Option<When>,
-}
-
-impl From<TokenRecord> for TokenInfo {
-    fn from(t: TokenRecord) -> TokenInfo {
-        TokenInfo {
-            id: t.id,
-            name: t.name,
-            role: t.role,
-            organization: t.organization,
-            created_at: When(t.created_at.wall),
-            revoked_at: t.revoked_at.map(|r| When(r.wall)),
-        }
-    }
 }
 
 impl From<StoreError> for Denied {

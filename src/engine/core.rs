@@ -1,6 +1,8 @@
 //! What all loops and handlers share: the connections as they run, the seams to store, clock and door, and the event channel.
 
 pub use super::conn::Conn;
+
+use super::access::Access;
 use super::connections::Connections;
 use super::gateway::room::Room;
 use super::notes::Notes;
@@ -16,7 +18,7 @@ use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKe
 use crate::domain::outcome::Outcome;
 use crate::domain::spend::{Counted, OTHERS, Spend};
 use crate::domain::time::{Span, Stamp, Steady};
-use crate::store::{Commit, Store, StoreError, TokenRecord, Write};
+use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,8 +53,8 @@ pub struct Core {
     pub changed: Notify,
     /// One renewal at a time for each credential that renews itself.
     renewals: RwLock<BTreeMap<CredentialId, Arc<tokio::sync::Mutex<()>>>>,
-    /// As the file has them; `None`: to be read again. What changes them empties it afterwards, under the lock that fills it.
-    pub tokens: RwLock<Option<Arc<Vec<TokenRecord>>>>,
+    /// Who may come in.
+    pub access: Access,
     pub started: Stamp,
     /// Event streams that are read, or were lately.
     pub streams: Streams,
@@ -78,6 +80,7 @@ pub struct Seams {
     pub polling: Polling,
     pub installation: [u8; 32],
     pub room: Room,
+    pub access: Access,
 }
 
 impl Core {
@@ -97,7 +100,7 @@ impl Core {
             installation: seams.installation,
             overridden: Notify::new(),
             room: seams.room,
-            tokens: RwLock::default(),
+            access: seams.access,
             started: now.stamp(),
             streams: Streams::default(),
             notes: Notes::of_start(notes),

@@ -3,6 +3,7 @@
 //! * [`core`] what everybody shares, [`mod@conn`] a connection as it runs, [`connections`] those that run now, [`roster`] how they come, change and go, [`accounts`] what each spends as, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
 //! * [`put`] targets that come and go, [`phases`] how they live, [`trigger`] those that became active
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
+//! * [`access`] who may come in: operators, sessions, claim codes, tokens
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`] from a [`snapshot`], [`banners`] the parts of a state, [`holding`] holds, [`budgets`] limits
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
@@ -13,6 +14,7 @@
 //! * [`stood`] how connections stood, change by change
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
+pub mod access;
 pub mod accounts;
 pub mod appliance;
 pub mod banners;
@@ -67,6 +69,7 @@ use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
 use crate::store::{Commit, Opening, Store, Write};
 use crate::upstream::Door;
+use access::Access;
 use core::{Core, Seams};
 use gateway::room::Room;
 use polling::Polling;
@@ -111,7 +114,10 @@ impl Running {
     /// wishes that came in meanwhile are heard after it.
     pub async fn begin(&mut self) -> Result<(), String> {
         let core = &self.core;
-        announce(core, std::mem::take(&mut self.firsts), self.copied.take()).await?;
+        let copied = self.copied.take();
+        let is_copy = copied.is_some();
+        announce(core, std::mem::take(&mut self.firsts), copied).await?;
+        access::begin(core, is_copy).await.map_err(|e| e.to_string())?;
         settle_pending(core)?;
         fetch::token::begin(core).await.map_err(|e| e.to_string())?;
         jobs::recover(core).await?;
@@ -170,7 +176,9 @@ pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> 
     let polling = Polling::new(parts.polling, parts.store.polling().map_err(|e| e.to_string())?.unwrap_or_default());
     let room = Room::new(parts.shelf);
     let installation = parts.opening.installation;
-    let seams = Seams { store: parts.store, clock: parts.clock, door: parts.door, polling, installation, room };
+    let access = Access::new(&parts.store, &installation).map_err(|e| e.to_string())?;
+    let (store, clock, door) = (parts.store, parts.clock, parts.door);
+    let seams = Seams { store, clock, door, polling, installation, room, access };
     let core = Arc::new(Core::new(seams, conns, notes));
     let Opening { copied, high_water: last_alive, .. } = parts.opening;
     let running = Running { core: core.clone(), firsts, copied, last_alive };

@@ -1,6 +1,6 @@
-//! What operators do with the appliance: refresh, commands, the switch, backup, tokens. Everything that spends asks the budget.
+//! What operators do with the appliance: refresh, commands, the switch, backup. Everything that spends asks the budget.
 
-use super::appliance::{Appliance, TokenInfo};
+use super::appliance::Appliance;
 use super::core::Conn;
 use super::fetch::{Done, Stopped, fetch_all};
 use super::targets::Target;
@@ -13,9 +13,7 @@ use crate::domain::job::{Job, JobState};
 use crate::domain::spec::CommandSpec;
 use crate::domain::time::Steady;
 use crate::rules::budget::Refusal;
-use crate::store::{Commit, TokenRecord, Write};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
 
 /// The parameter of a command that names an item of the connection.
 const ITEM: &str = "item";
@@ -174,77 +172,6 @@ impl Appliance {
     pub async fn backup(&self, destination: &std::path::Path) -> Result<String, Denied> {
         Ok(self.core.store.backup(destination, self.core.clock.mark()).await?)
     }
-
-    /// Returns the token's text, shown once; only its digest is kept.
-    pub async fn create_token(&self, name: &str, role: &str, organization: &Organization) -> Result<String, Denied> {
-        if !["admin", "owner", "reader", "agent"].contains(&role) {
-            return Err(Denied::Invalid(format!("there is no role \"{role}\"; take admin, owner, reader or agent")));
-        }
-        if self.core.store.tokens()?.iter().any(|t| t.name == name && t.revoked_at.is_none()) {
-            return Err(Denied::Invalid(words::token_taken(name)));
-        }
-        let text = mint_token().map_err(Denied::Unavailable)?;
-        let token = TokenRecord {
-            id: 0,
-            name: name.to_owned(),
-            hash: *blake3::hash(text.as_bytes()).as_bytes(),
-            role: role.to_owned(),
-            organization: organization.clone(),
-            created_at: self.now().stamp(),
-            revoked_at: None,
-            expires_at: None,
-        };
-        self.core.store.create_token(token).await?;
-        self.tokens_changed();
-        Ok(text)
-    }
-
-    pub fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
-        Ok(self.core.store.tokens()?.into_iter().map(TokenInfo::from).collect())
-    }
-
-    pub async fn revoke_token(&self, id: u64) -> Result<(), Denied> {
-        let tokens = self.core.store.tokens()?;
-        let Some(token) = tokens.into_iter().find(|t| t.id == id) else {
-            return Err(Denied::NotFound(format!("there is no token {id}")));
-        };
-        let revoked_at = token.revoked_at.or_else(|| Some(self.now().stamp()));
-        let commit = Commit { writes: vec![Write::Token(TokenRecord { revoked_at, ..token })], ..Commit::default() };
-        self.core.store.commit(commit).await?;
-        self.tokens_changed();
-        Ok(())
-    }
-
-    /// The token that this text is, if it is one and not revoked.
-    pub fn check_token(&self, text: &str) -> Option<TokenInfo> {
-        use subtle::ConstantTimeEq;
-        let hash = blake3::hash(text.as_bytes());
-        let tokens = self.known_tokens().ok()?;
-        let known = tokens.iter().filter(|t| t.revoked_at.is_none());
-        known.filter(|t| bool::from(t.hash.ct_eq(hash.as_bytes()))).cloned().map(TokenInfo::from).next()
-    }
-
-    /// Clients of the gateway show one with each request: the file is read once for all of them.
-    fn known_tokens(&self) -> Result<Arc<Vec<TokenRecord>>, Denied> {
-        if let Some(known) = &*self.core.tokens.read().unwrap_or_else(PoisonError::into_inner) {
-            return Ok(known.clone());
-        }
-        let mut known = self.core.tokens.write().unwrap_or_else(PoisonError::into_inner);
-        let read = Arc::new(self.core.store.tokens()?);
-        *known = Some(read.clone());
-        Ok(read)
-    }
-
-    fn tokens_changed(&self) {
-        *self.core.tokens.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-/// A new token's text: 24 random bytes behind a prefix that scanners for leaked secrets can learn. Error: a sentence.
-pub fn mint_token() -> Result<String, String> {
-    let mut bytes = [0u8; 24];
-    getrandom::fill(&mut bytes).map_err(|e| format!("the system has no random numbers: {e}"))?;
-    Ok(bytes.iter().fold("larder_".to_owned(), |text, b| format!("{text}{b:02x}")))
 }
 
 /// What an `Idempotency-Key` stands for: the command and its parameters, unambiguously.
@@ -262,13 +189,6 @@ fn digest(name: &str, parameters: &BTreeMap<String, String>) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_token_is_long_and_never_the_same() {
-        let (one, two) = (mint_token(), mint_token());
-        assert!(one.as_ref().is_ok_and(|t| t.len() == "larder_".len() + 48));
-        assert_ne!(one, two);
-    }
 
     #[test]
     fn an_idempotency_key_stands_for_exactly_one_request() {

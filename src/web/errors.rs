@@ -7,7 +7,7 @@ use super::pages::reader::Reader;
 use crate::domain::state::State as Word;
 use crate::engine::view::{Denied, When};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -76,7 +76,7 @@ impl Kind {
     const fn parts(self) -> (u16, &'static str, &'static str) {
         match self {
             Kind::BadRequest => (400, "bad-request", "The request cannot be read"),
-            Kind::TokenNeeded => (401, "token-needed", "A token is needed"),
+            Kind::TokenNeeded => (401, "token-needed", "A sign-in or a token is needed"),
             Kind::BadToken => (401, "bad-token", "The token is not valid"),
             Kind::Forbidden => (403, "forbidden", "Not allowed"),
             Kind::ForeignOrigin => (403, "foreign-origin", "The request came from another site"),
@@ -247,14 +247,20 @@ pub async fn dress(State(web): State<WebState>, request: Request, next: Next) ->
     let id = web.next_request_id();
     let asked = request.uri().clone();
     let page_for = wants_page(request.headers()).then(|| Reader::of(request.headers()));
+    let is_browser = is_browser(request.headers());
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let response = next.run(request).await;
     let mut response = match problem_of(&response) {
         None => response,
         Some(problem) => {
+            let problem = Problem { ask: problem.ask && !is_browser, ..problem };
             if problem.kind.status().is_server_error() {
                 tracing::warn!(request = %id, path = asked.path(), "{}", problem.detail);
             }
             let mut dressed = match &page_for {
+                Some(reader) if reads && problem.kind.status() == StatusCode::UNAUTHORIZED => {
+                    pages::door::sign_in::instead(&web, &asked, reader, &problem)
+                }
                 Some(reader) => pages::error::page(&web, &asked, reader, &problem, &id),
                 None => {
                     let json = problem.json(&id).to_string();
@@ -298,6 +304,12 @@ fn keep_headers(from: &HeaderMap, to: &mut HeaderMap) {
     if let Some(allow) = from.get(header::ALLOW) {
         to.insert(header::ALLOW, allow.clone());
     }
+}
+
+/// Whether a page or its script asks: a browser must not put its own question for a password in front of the sign-in.
+fn is_browser(headers: &HeaderMap) -> bool {
+    let streams = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes().starts_with(b"text/event-stream"));
+    wants_page(headers) || streams || headers.contains_key(header::COOKIE)
 }
 
 /// Browsers name `text/html`; programs do not.

@@ -1,31 +1,39 @@
 //! Response headers: what protects a page, and what says how old an answer from the shelf is (law 5). Plain functions of views;
 //! must not know who asks.
 
-use super::build;
+use super::{WebState, build};
 use crate::domain::time::Wall;
 use crate::engine::view::TargetView;
 use axum::body::{Body, to_bytes};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::time::{Duration, SystemTime};
 
 /// Everything from here, nothing inline; forms come back here.
-pub const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-                       form-action 'self'; frame-ancestors 'self'; base-uri 'none'";
+const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                   form-action 'self'; base-uri 'none'; frame-ancestors";
+
+/// `Content-Security-Policy`. `framed_by`: the sites that may show the pages inside their own, this one where none is named.
+pub fn policy(framed_by: &[String]) -> HeaderValue {
+    let sites = if framed_by.is_empty() { "'self'".to_owned() } else { framed_by.join(" ") };
+    HeaderValue::from_str(&format!("{CSP} {sites}"))
+        .unwrap_or(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"))
+}
 
 /// Puts the protecting headers on every response, and which build serves.
 ///
 /// `Referrer-Policy` is `same-origin` and not `no-referrer`: with the latter browsers send `Origin: null` with our own forms
 /// (Fetch, "append a request Origin header"), and the Origin check could not tell them from a stranger's.
-pub async fn secure(request: Request, next: Next) -> Response {
+pub async fn secure(State(web): State<WebState>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, web.access().policy.clone());
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, CSP),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (build::HEADER, build::BUILD),

@@ -13,6 +13,7 @@ mod events;
 pub mod gateway;
 mod headers;
 mod health;
+pub mod keeper;
 mod metrics;
 mod pages;
 mod period;
@@ -177,7 +178,8 @@ pub fn router(state: WebState) -> Router {
             "/c/{connection}/webhooks/{webhook}/redeliver",
             post(pages::webhooks::redeliver).route_layer(form_guard.clone()),
         )
-        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard));
+        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard))
+        .merge(pages::door::forms(&state));
     let guarded = Router::new()
         .route("/", get(pages::overview::page))
         .route("/c/{connection}", get(pages::connection::page))
@@ -193,6 +195,7 @@ pub fn router(state: WebState) -> Router {
         .route("/settings", get(pages::settings::page))
         .route("/o/{organization}/usage", get(pages::usage::page))
         .route("/static/{name}", get(assets::file))
+        .merge(pages::door::pages())
         .merge(pages::reference::router())
         .merge(document::router().nest("/api/v1", api::router().layer(from_fn(headers::tagged))))
         .fallback(nowhere)
@@ -206,7 +209,7 @@ pub fn router(state: WebState) -> Router {
         .layer(from_fn(build::meet))
         .layer(from_fn_with_state(state.clone(), errors::dress))
         .layer(CompressionLayer::new())
-        .layer(from_fn(headers::secure))
+        .layer(from_fn_with_state(state.clone(), headers::secure))
         .layer(from_fn_with_state(state.clone(), metrics::count))
         .with_state(state)
 }

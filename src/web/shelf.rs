@@ -1,6 +1,7 @@
 //! What the web needs of the appliance, as a trait: the same pages and API stand before the running appliance and before a
 //! hand-made one in tests. Knows the engine's facade and read models; must not know how they come about.
 
+use super::keeper::Keeper;
 use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
@@ -8,7 +9,7 @@ use crate::domain::ids::*;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::target::Phase;
 use crate::domain::time::{Now, Span};
-use crate::engine::appliance::{Appliance, Health, TokenInfo};
+use crate::engine::appliance::{Appliance, Health};
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
@@ -26,7 +27,7 @@ use tokio::sync::broadcast;
 pub type Slow<'a, T> = Pin<Box<dyn Future<Output = Result<T, Denied>> + Send + 'a>>;
 
 /// The part of [`Appliance`] that pages, API and metrics use; each method means what it means there.
-pub trait Shelf: Send + Sync + 'static {
+pub trait Shelf: Keeper {
     fn now(&self) -> Now;
     fn health(&self) -> Health;
     fn connections(&self) -> Result<Vec<ConnectionView>, Denied>;
@@ -86,16 +87,12 @@ pub trait Shelf: Send + Sync + 'static {
     fn drop_target<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, ()>;
     fn patterns(&self, key: &ConnectionKey) -> Vec<String>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
-    fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String>;
     /// The gateway of a connection, before which unmodified clients stand.
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance>;
     /// Of all connections of that name, whichever organization they are of.
     fn entrances(&self, connection: &str) -> Vec<Entrance>;
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)>;
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing>;
-    fn tokens(&self) -> Result<Vec<TokenInfo>, Denied>;
-    fn revoke_token(&self, id: u64) -> Slow<'_, ()>;
-    fn check_token(&self, text: &str) -> Option<TokenInfo>;
 }
 
 impl Shelf for Appliance {
@@ -237,9 +234,6 @@ impl Shelf for Appliance {
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String> {
         Box::pin(Appliance::backup(self, destination))
     }
-    fn create_token<'a>(&'a self, name: &'a str, role: &'a str, organization: &'a Organization) -> Slow<'a, String> {
-        Box::pin(Appliance::create_token(self, name, role, organization))
-    }
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance> {
         Appliance::entrance(self, organization, connection)
     }
@@ -251,14 +245,5 @@ impl Shelf for Appliance {
     }
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing> {
         Appliance::streams(self)
-    }
-    fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
-        Appliance::tokens(self)
-    }
-    fn revoke_token(&self, id: u64) -> Slow<'_, ()> {
-        Box::pin(Appliance::revoke_token(self, id))
-    }
-    fn check_token(&self, text: &str) -> Option<TokenInfo> {
-        Appliance::check_token(self, text)
     }
 }

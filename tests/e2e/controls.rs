@@ -95,7 +95,7 @@ async fn f11_null_clears_what_was_set_and_each_change_says_what_was_before_and_b
     let controls = app.connection("yard").await["controls"].clone();
     assert_eq!(controls["inactivity_ttl_seconds"]["set"]["value"], 48 * 3600, "{controls}");
     assert_eq!(controls["completion_grace_seconds"]["set"]["value"], 1800, "{controls}");
-    assert_eq!(controls["enabled"]["set"]["by"], "tests", "{controls}");
+    assert_eq!(controls["enabled"]["set"]["by"], "tests (API, 127.0.0.1)", "{controls}");
 
     let body = json!({"interval": null, "inactivity_ttl": "never", "completion_grace": null, "enabled": null});
     let controls = patched(&app, YARD, body).await.expect(200).json()["controls"].clone();

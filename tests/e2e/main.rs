@@ -8,6 +8,7 @@ mod cli;
 mod command;
 mod controls;
 mod credential;
+mod door;
 mod events;
 mod failures;
 mod file;

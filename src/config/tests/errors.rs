@@ -17,7 +17,7 @@ fn all_errors_of_a_file_are_told_at_once() {
         wrong(text),
         "larder.toml:2: server.listen: must be an address and a port, such as \"127.0.0.1:8474\" or \"[::]:8474\"; \
          \"localhost\" is not\n\
-         larder.toml:3: server.colour: unknown key; there is: listen, data, hosts, base_path, shelf_memory, shelf_disk, environment_file\n\
+         larder.toml:3: server.colour: unknown key; the nearest are: hosts, listen, data\n\
          larder.toml:4: connection[Yard]: declares no limit. Larder keeps a budget: say what the provider allows, as in \
          [[connection.limit]] with name = \"day\", requests = 1000, window = \"24h\", kind = \"rolling\"; where it names \
          none, what you are willing to send\n\

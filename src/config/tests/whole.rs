@@ -6,6 +6,7 @@ use crate::domain::gateway::*;
 use crate::domain::ids::Caller;
 use crate::domain::limit::{Kind, Limit, Scope, TimeOfDay, Weekday};
 use crate::domain::outcome::{Outcome, Reach};
+use crate::domain::proxy::{Network, TrustedProxy};
 use crate::domain::send::SendSpec;
 use crate::domain::spec::*;
 use crate::domain::time::Span;
@@ -16,6 +17,8 @@ listen = "192.0.2.1:80"
 data   = "shelf/larder.redb"
 hosts  = ["Larder.home.arpa", "192.0.2.1"]
 base_path = "/larder/"
+trusted_proxy = { addresses = ["10.0.0.0/24", "::1"], user_header = "Remote-User" }
+frame_ancestors = ["'self'", "http://homeassistant.local:8123"]
 shelf_memory = "64MiB"
 shelf_disk   = 1_048_576
 environment_file = "keys.env"
@@ -179,6 +182,11 @@ fn every_key_is_read() {
             socket: "/etc/larder/shelf/larder.redb.sock".into(),
             hosts: vec!["larder.home.arpa".to_owned(), "192.0.2.1".to_owned()],
             base_path: BasePath::read("/larder").unwrap(),
+            trusted_proxy: Some(TrustedProxy {
+                networks: ["10.0.0.0/24", "::1"].map(|n| Network::parse(n).unwrap()).to_vec(),
+                user_header: Some("remote-user".to_owned()),
+            }),
+            frame_ancestors: ["'self'", "http://homeassistant.local:8123"].map(str::to_owned).to_vec(),
             shelf: ShelfSpec { memory: 64 << 20, disk: 1 << 20 },
             environment_file: Some("/etc/larder/keys.env".into()),
         }

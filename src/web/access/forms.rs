@@ -1,9 +1,10 @@
-//! Forms of the pages, which work without JavaScript: the token travels in a field, and a field of ours shows that the form came
-//! from a page of this process. Knows nothing of what a form does.
+//! Forms of the pages, which work without JavaScript: the token travels in a field or the browser says who is signed in, and a field of ours shows
+//! that the form came from a page of this process that was made for the one who sends it. Knows nothing of what a form does.
 
-use super::guard::{check_host, check_origin, check_rate, listener_of, look_up, peer_of};
+use super::guard::{Bound, came_of, check_host, check_origin, check_own_page, check_rate, look_up, shown};
 use super::limits::Change;
-use super::{Intent, Listener, Shown, decide, presented};
+use super::proxy::Came;
+use super::{Intent, Listener, Shown, Viewer, decide};
 use crate::domain::time::{Span, Steady};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
@@ -42,56 +43,85 @@ impl FormKey {
         getrandom::fill(&mut key).expect("the kernel gives random bytes");
         FormKey(key)
     }
-    /// The field's value for a form that posts to `action`.
-    pub fn issue(&self, action: &str, now: Steady) -> String {
-        format!("{:x}.{}", now.0, self.seal(action, now))
+    /// The field's value for a form that posts to `action`, on a page that is made out to `bound`.
+    pub fn issue(&self, action: &str, bound: &Bound, now: Steady) -> String {
+        format!("{:x}.{}", now.0, self.seal(action, bound, now))
     }
-    /// Whether the value was issued for `action` by this process, not too long ago.
-    pub fn accepts(&self, action: &str, value: &str, now: Steady) -> bool {
+    /// Whether the value was issued for `action` and `bound` by this process, not too long ago.
+    pub fn accepts(&self, action: &str, bound: &Bound, value: &str, now: Steady) -> bool {
         let Some((issued, seal)) = value.split_once('.') else { return false };
         let Ok(issued) = u64::from_str_radix(issued, 16).map(Steady) else { return false };
-        let expected = self.seal(action, issued);
+        let expected = self.seal(action, bound, issued);
         let same = subtle::ConstantTimeEq::ct_eq(expected.as_bytes(), seal.as_bytes());
         bool::from(same) && issued <= now && now.since(issued) <= LIFETIME
     }
-    fn seal(&self, action: &str, issued: Steady) -> String {
-        let hash = blake3::keyed_hash(&self.0, format!("{} {action}", issued.0).as_bytes());
+    fn seal(&self, action: &str, Bound(bound): &Bound, issued: Steady) -> String {
+        // With its length, so that no name can pass for the beginning of an address.
+        let sealed = format!("{} {} {bound} {action}", issued.0, bound.len());
+        let hash = blake3::keyed_hash(&self.0, sealed.as_bytes());
         hash.to_hex()[..32].to_owned()
     }
 }
 
 /// Judges a form and puts its [`Form`] and its viewer into the request.
 pub async fn guard_form(State(web): State<WebState>, request: Request, next: Next) -> Response {
-    let listener = listener_of(&web, request.headers());
-    match admit(&web, listener, request).await {
+    let came = match came_of(&web, &request) {
+        Ok(came) => came,
+        Err(problem) => return problem.into_response(),
+    };
+    let listener = came.listener;
+    match admit(&web, came, request).await {
         Ok(request) => next.run(request).await,
         Err(problem) => Problem { ask: listener == Listener::Network, ..problem }.into_response(),
     }
 }
 
-async fn admit(web: &WebState, listener: Listener, request: Request) -> Result<Request, Problem> {
-    check_host(web, listener, &Shown::Nothing, request.headers())?;
-    check_origin(listener, request.headers())?;
-    let peer = peer_of(&request);
-    let (mut parts, body) = request.into_parts();
-    let bytes = to_bytes(body, MAX_FORM).await.map_err(|_| Problem::new(Kind::TooLarge, "The form is too large."))?;
-    let mut form = fields(parts.clone(), bytes).await?;
-    let (token, own) = (form.remove("token").unwrap_or_default(), form.remove("csrf").unwrap_or_default());
+async fn admit(web: &WebState, came: Came, request: Request) -> Result<Request, Problem> {
+    check_host(web, came.listener, &Shown::Nothing, request.headers())?;
+    check_origin(came.listener, request.headers())?;
+    let (mut parts, mut form, own) = opened(request).await?;
+    let token = form.remove("token").unwrap_or_default();
 
-    let text = if token.trim().is_empty() { presented(&parts.headers) } else { Some(token.trim().to_owned()) };
-    let shown = match text {
-        Some(text) if listener != Listener::Local => look_up(web, peer, &text)?,
-        _ => Shown::Nothing,
+    let by_field = !token.trim().is_empty() && came.listener != Listener::Local;
+    let shown = match by_field {
+        true => look_up(web, came.peer, token.trim())?,
+        false => shown(web, &came, &parts.headers)?,
     };
-    let viewer = decide(listener, Intent::Change, &shown)?;
-    if !web.form_key().accepts(parts.uri.path(), &own, web.shelf().now().steady) {
-        let detail = "The page that this form belongs to is from before a restart, or older than 12 hours. Load it again; nothing was changed.";
-        return Err(Problem::new(Kind::FormExpired, detail));
+    if matches!(shown, Shown::Operator { .. }) {
+        check_own_page(came.listener, &parts.headers)?;
     }
+    let viewer = decide(came.listener, Intent::Change, &shown)?;
+    // Who has to show a token had the page made before anybody knew who that is.
+    let bound = if by_field { Bound::default() } else { Bound(viewer.binding()) };
+    check_own_field(web, &parts, &bound, &own)?;
     check_rate(web, &viewer, Change::Other)?;
-    parts.extensions.insert(viewer);
+    insert(&mut parts, viewer, bound, came);
     parts.extensions.insert(Form(form));
     Ok(Request::from_parts(parts, Body::empty()))
+}
+
+fn insert(parts: &mut Parts, viewer: Viewer, bound: Bound, came: Came) {
+    parts.extensions.insert(viewer);
+    parts.extensions.insert(bound);
+    parts.extensions.insert(came);
+}
+
+/// The head, the fields, and our own one.
+pub(super) async fn opened(request: Request) -> Result<(Parts, BTreeMap<String, String>, String), Problem> {
+    let (parts, body) = request.into_parts();
+    let bytes = to_bytes(body, MAX_FORM).await.map_err(|_| Problem::new(Kind::TooLarge, "The form is too large."))?;
+    let mut form = fields(parts.clone(), bytes).await?;
+    let own = form.remove("csrf").unwrap_or_default();
+    Ok((parts, form, own))
+}
+
+pub(super) fn check_own_field(web: &WebState, parts: &Parts, bound: &Bound, own: &str) -> Result<(), Problem> {
+    if web.form_key().accepts(parts.uri.path(), bound, own, web.shelf().now().steady) {
+        return Ok(());
+    }
+    let detail = "The page that this form belongs to is from before a restart or a sign-in, or older than 12 hours. Load it again; nothing was \
+                  changed.";
+    Err(Problem::new(Kind::FormExpired, detail))
 }
 
 async fn fields(parts: Parts, bytes: Bytes) -> Result<BTreeMap<String, String>, Problem> {

@@ -32,14 +32,21 @@ fn is_port(text: &str) -> bool {
     text.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// IP literals, `localhost`, `*.local`, `*.home.arpa` and what the configuration names.
-pub fn is_allowed(name: &str, configured: &[String]) -> bool {
+/// IP literals, `localhost`, `*.local`, `*.home.arpa`, the machine's own name and what the configuration names.
+pub fn is_allowed(name: &str, own_name: Option<&str>, configured: &[String]) -> bool {
     name.parse::<IpAddr>().is_ok()
         || name == "localhost"
         || [".localhost", ".local", ".home.arpa"]
             .iter()
             .any(|suffix| name.ends_with(suffix) && name.len() > suffix.len())
+        || own_name.is_some_and(|own| is_own(own, name))
         || configured.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// A machine called `pi.example.org` is asked for as `pi` too.
+fn is_own(own: &str, name: &str) -> bool {
+    let label = own.split('.').next().unwrap_or(own);
+    [own, label].iter().any(|own| !own.is_empty() && own.eq_ignore_ascii_case(name))
 }
 
 /// The sentence of the 421 that names the line to add.
@@ -90,16 +97,28 @@ pub fn is_foreign(headers: &HeaderMap) -> bool {
     if headers.get(&SEC_FETCH_SITE).is_some_and(|v| v == "cross-site") {
         return true;
     }
-    let Some(origin) = headers.get(header::ORIGIN) else { return false };
+    is_other_origin(headers).unwrap_or(false)
+}
+
+/// Whether a page of this very site sent the request, and the browser says so. What changes something in the name of a signed-in operator needs
+/// that: an absent `Origin` proves nothing there.
+pub fn is_own_page(headers: &HeaderMap) -> bool {
+    let by_fetch = || headers.get(&SEC_FETCH_SITE).is_some_and(|v| v == "same-origin");
+    !is_foreign(headers) && (headers.contains_key(header::ORIGIN) || by_fetch())
+}
+
+/// `None` where there is no `Origin`.
+fn is_other_origin(headers: &HeaderMap) -> Option<bool> {
+    let origin = headers.get(header::ORIGIN)?;
     let own = host_of(headers).map(str::to_ascii_lowercase);
     let theirs = origin.to_str().ok().and_then(|o| o.split_once("://")).map(|(scheme, rest)| {
         let default = if scheme == "https" { ":443" } else { ":80" };
         rest.strip_suffix(default).unwrap_or(rest).to_ascii_lowercase()
     });
-    match (own, theirs) {
+    Some(match (own, theirs) {
         (Some(own), Some(theirs)) => own.strip_suffix(":80").or(own.strip_suffix(":443")).unwrap_or(&own) != theirs,
         _ => true,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -119,6 +138,10 @@ mod tests {
             ("pi.local:8474", true),
             ("pi.home.arpa", true),
             ("Larder.Example:80", true),
+            ("Shelf:8474", true),
+            ("shelf.example.org", true),
+            ("other.example.org", false),
+            ("shelf.evil.example", false),
             (".local", false),
             ("evil.example", false),
             ("local", false),
@@ -127,7 +150,7 @@ mod tests {
             ("a:b:c", false),
             ("", false),
         ] {
-            assert_eq!(name_of(host).is_some_and(|n| is_allowed(&n, &own)), ok, "{host}");
+            assert_eq!(name_of(host).is_some_and(|n| is_allowed(&n, Some("shelf.example.org"), &own)), ok, "{host}");
         }
     }
 
@@ -150,6 +173,8 @@ mod tests {
             ("127.0.0.1:8474", Some("https://evil.example"), None, true),
             ("127.0.0.1:8474", Some("null"), None, true),
             ("127.0.0.1:8474", None, Some("cross-site"), true),
+            ("127.0.0.1:8474", None, Some("same-origin"), false),
+            ("127.0.0.1:8474", Some("http://127.0.0.1:8474"), Some("cross-site"), true),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, host.parse().unwrap());
@@ -160,6 +185,8 @@ mod tests {
                 headers.insert("sec-fetch-site", f.parse().unwrap());
             }
             assert_eq!(is_foreign(&headers), foreign, "{host} {origin:?} {fetch_site:?}");
+            let says_so = origin.is_some() || fetch_site == Some("same-origin");
+            assert_eq!(is_own_page(&headers), !foreign && says_so, "{host} {origin:?} {fetch_site:?}");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Local rates: how fast wrong tokens may be tried and changes be asked for. Bounded in memory; `now` is an argument where a
 //! block has to be remembered.
 
+use super::RateKey;
 use crate::domain::time::{Span, Steady};
+use crate::rules::attempts::Attempts;
 use axum::http::Method;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::collections::HashMap;
@@ -26,9 +28,11 @@ const PEERS: usize = 4096;
 /// The rates of one process, shared by its listeners.
 pub struct Limits {
     wrong: DefaultKeyedRateLimiter<Peer>,
-    changes: DefaultKeyedRateLimiter<u64>,
-    targets: DefaultKeyedRateLimiter<u64>,
+    changes: DefaultKeyedRateLimiter<RateKey>,
+    targets: DefaultKeyedRateLimiter<RateKey>,
     blocked: Mutex<HashMap<Peer, Steady>>,
+    /// Passwords and claim codes.
+    tries: Mutex<Attempts<Peer>>,
 }
 
 /// What is changed.
@@ -54,7 +58,7 @@ impl Change {
 }
 
 /// An address as far as one household has it: IPv4, or the /64 of IPv6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(u128);
 
 impl Peer {
@@ -75,6 +79,7 @@ impl Default for Limits {
             changes: RateLimiter::keyed(Quota::per_second(CHANGES_PER_SECOND).allow_burst(CHANGES)),
             targets: RateLimiter::keyed(Quota::per_second(TARGETS_PER_SECOND).allow_burst(TARGETS)),
             blocked: Mutex::new(HashMap::new()),
+            tries: Mutex::default(),
         }
     }
 }
@@ -103,8 +108,23 @@ impl Limits {
         }
     }
 
+    /// A password or a code is tried. `Err`: not before so long.
+    pub fn tries(&self, peer: Peer, now: Steady) -> Result<(), Span> {
+        self.tries.lock().unwrap_or_else(PoisonError::into_inner).begin(&peer, now)
+    }
+
+    /// It was right.
+    pub fn was_right(&self, peer: Peer) {
+        self.tries.lock().unwrap_or_else(PoisonError::into_inner).succeed(&peer);
+    }
+
+    /// It was wrong; whether that is worth telling.
+    pub fn was_wrong(&self, peer: Peer) -> bool {
+        self.tries.lock().unwrap_or_else(PoisonError::into_inner).has_just_run_out(&peer)
+    }
+
     /// Whether a change by the holder of this key fits now.
-    pub fn admits_change(&self, key: u64, change: Change) -> bool {
+    pub fn admits_change(&self, key: RateKey, change: Change) -> bool {
         let rate = if change == Change::Target { &self.targets } else { &self.changes };
         if rate.len() > PEERS {
             rate.retain_recent();
@@ -135,10 +155,13 @@ mod tests {
     #[test]
     fn changes_have_a_rate_by_token() {
         let limits = Limits::default();
-        assert!((0..20).all(|_| limits.admits_change(7, Change::Other)));
-        assert!(!limits.admits_change(7, Change::Other));
-        assert!(limits.admits_change(8, Change::Other));
-        assert!((0..2000).all(|_| limits.admits_change(7, Change::Target)), "targets come by the thousand");
+        assert!((0..20).all(|_| limits.admits_change(RateKey::Token(7), Change::Other)));
+        assert!(!limits.admits_change(RateKey::Token(7), Change::Other));
+        assert!(limits.admits_change(RateKey::Token(8), Change::Other));
+        assert!(
+            (0..2000).all(|_| limits.admits_change(RateKey::Token(7), Change::Target)),
+            "targets come by the thousand"
+        );
         let target = "/api/v1/connections/field/targets/ECO-1";
         for (method, path, change) in [
             (Method::PUT, target.to_owned(), Change::Target),

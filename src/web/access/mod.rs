@@ -1,16 +1,22 @@
-//! Who may do what, over which listener (DESIGN "Access"): reading on loopback is open, changes need a token, and on any other
-//! address everything does. The decisions are plain functions of what was presented; must not know what a page shows.
+//! Who may do what, over which listener (DESIGN "Access"): reading on loopback is open, changes need a token or a signed-in operator, and on any
+//! other address everything does. The decisions are plain functions of what was presented; must not know what a page shows.
 
+pub mod cookies;
 pub mod forms;
+pub mod front;
 pub mod guard;
 pub mod hosts;
 pub mod limits;
+pub mod proxy;
 
 use super::errors::{Kind, Problem};
+use super::headers;
 use crate::domain::cursor::Audience;
 use crate::domain::ids::Organization;
-use crate::engine::appliance::TokenInfo;
-use axum::http::{HeaderMap, Method, header};
+use crate::domain::operator::Digest;
+use crate::domain::proxy::TrustedProxy;
+use crate::engine::access::tokens::TokenInfo;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use std::net::SocketAddr;
 
 /// Where a request came in.
@@ -30,17 +36,35 @@ pub struct Access {
     pub listener: Listener,
     /// Host names that a request may carry beside IP literals, `localhost`, `*.local` and `*.home.arpa`.
     pub hosts: Vec<String>,
+    /// What this machine calls itself: a request may carry that too.
+    pub own_name: Option<String>,
+    /// Believed, where there is one.
+    pub proxy: Option<TrustedProxy>,
+    /// `Content-Security-Policy` of every answer.
+    pub policy: HeaderValue,
 }
 
 impl Access {
     /// Access over TCP on `address`. The unspecified address is the network.
     pub fn tcp(address: SocketAddr, hosts: Vec<String>) -> Access {
         let listener = if address.ip().to_canonical().is_loopback() { Listener::Loopback } else { Listener::Network };
-        Access { listener, hosts }
+        Access { listener, hosts, ..Access::local() }
     }
     /// Access over the unix socket: full rights.
     pub fn local() -> Access {
-        Access { listener: Listener::Local, hosts: Vec::new() }
+        let policy = headers::policy(&[]);
+        Access { listener: Listener::Local, hosts: Vec::new(), own_name: None, proxy: None, policy }
+    }
+    /// The name of the machine, as others on its network may ask for it.
+    pub fn on_machine(self, name: Option<String>) -> Access {
+        Access { own_name: name, ..self }
+    }
+    pub fn behind(self, proxy: Option<TrustedProxy>) -> Access {
+        Access { proxy, ..self }
+    }
+    /// Which sites may show its pages inside their own, beside itself where the list is empty.
+    pub fn framed_by(self, sources: &[String]) -> Access {
+        Access { policy: headers::policy(sources), ..self }
     }
 }
 
@@ -74,13 +98,27 @@ pub enum Viewer {
     /// Nobody said who they are, on a loopback address: may read.
     Passer,
     /// Over the unix socket.
-    Operator,
+    Local,
+    /// Signed in. May do everything.
+    Operator {
+        name: String,
+        means: Means,
+    },
     Token {
         id: u64,
         name: String,
         role: Role,
         organization: Organization,
     },
+}
+
+/// How an operator shows who it is. Browsers send either along by themselves, whatever page made them ask: what changes something by it needs a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// A cookie; here the session's digest.
+    Session(Digest),
+    /// A trusted proxy has let the operator in.
+    Proxy,
 }
 
 impl Viewer {
@@ -94,7 +132,7 @@ impl Viewer {
     }
     pub fn may_read(&self, organization: &Organization) -> bool {
         match self {
-            Viewer::Passer | Viewer::Operator => true,
+            Viewer::Passer | Viewer::Local | Viewer::Operator { .. } => true,
             Viewer::Token { role: Role::Admin, .. } => true,
             Viewer::Token { role: Role::Owner | Role::Reader, organization: own, .. } => own == organization,
             Viewer::Token { role: Role::Agent, .. } => false,
@@ -102,7 +140,7 @@ impl Viewer {
     }
     pub fn may_change(&self, organization: &Organization) -> bool {
         match self {
-            Viewer::Operator => true,
+            Viewer::Local | Viewer::Operator { .. } => true,
             Viewer::Token { role: Role::Admin, .. } => true,
             Viewer::Token { role: Role::Owner, organization: own, .. } => own == organization,
             Viewer::Passer | Viewer::Token { .. } => false,
@@ -110,7 +148,7 @@ impl Viewer {
     }
     /// Tokens and backups concern the whole installation.
     pub fn may_administer(&self) -> bool {
-        matches!(self, Viewer::Operator | Viewer::Token { role: Role::Admin, .. })
+        matches!(self, Viewer::Local | Viewer::Operator { .. } | Viewer::Token { role: Role::Admin, .. })
     }
     /// Which events are told: who came in, and who may, is for those who let others in.
     pub fn audience(&self) -> Audience {
@@ -119,25 +157,45 @@ impl Viewer {
     /// The organization that is meant where a request names none: `default`, or their own for those who may not read that.
     pub fn home(&self) -> Organization {
         match self {
-            Viewer::Token { role: Role::Admin, .. } | Viewer::Passer | Viewer::Operator => Organization::default(),
-            Viewer::Token { organization, .. } => organization.clone(),
+            Viewer::Token { role: Role::Owner | Role::Reader | Role::Agent, organization, .. } => organization.clone(),
+            _ => Organization::default(),
         }
     }
     /// The name that goes into the book for what this viewer changes.
     pub fn by(&self) -> &str {
         match self {
             Viewer::Passer => "nobody",
-            Viewer::Operator => "operator",
-            Viewer::Token { name, .. } => name,
+            Viewer::Local => "operator",
+            Viewer::Operator { name, .. } | Viewer::Token { name, .. } => name,
         }
     }
     /// What local rates are counted by.
-    pub fn rate_key(&self) -> u64 {
+    pub fn rate_key(&self) -> RateKey {
         match self {
-            Viewer::Passer | Viewer::Operator => 0,
-            Viewer::Token { id, .. } => id.saturating_add(1),
+            Viewer::Passer | Viewer::Local => RateKey::Machine,
+            Viewer::Operator { name, .. } => RateKey::Operator(name.clone()),
+            Viewer::Token { id, .. } => RateKey::Token(*id),
         }
     }
+    /// What the forms of a page are made out to, where the browser says by itself who looks at it: nobody else's form is sent in that one's name.
+    pub fn binding(&self) -> String {
+        match self {
+            Viewer::Passer | Viewer::Local => String::new(),
+            Viewer::Operator { means: Means::Session(digest), .. } => {
+                format!("session {}", blake3::Hash::from(*digest))
+            }
+            Viewer::Operator { name, means: Means::Proxy } => format!("proxy {name}"),
+            Viewer::Token { id, .. } => format!("token {id}"),
+        }
+    }
+}
+
+/// Whose changes are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RateKey {
+    Machine,
+    Operator(String),
+    Token(u64),
 }
 
 /// What a request showed of itself.
@@ -147,6 +205,11 @@ pub enum Shown {
     /// A text that is no token, or a revoked one.
     Refused,
     Token(TokenInfo),
+    /// By what a browser sends along by itself.
+    Operator {
+        name: String,
+        means: Means,
+    },
 }
 
 /// What a request wants to do.
@@ -165,10 +228,13 @@ impl Intent {
 /// The access table of DESIGN: listener, intent, token. Organizations are judged later, where one is named.
 pub fn decide(listener: Listener, intent: Intent, shown: &Shown) -> Result<Viewer, Problem> {
     let viewer = match (listener, shown) {
-        (Listener::Local, _) => return Ok(Viewer::Operator),
+        (Listener::Local, _) => return Ok(Viewer::Local),
         (_, Shown::Refused) => return Err(Problem::new(Kind::BadToken, BAD_TOKEN)),
         (Listener::Loopback, Shown::Nothing) if intent == Intent::Read => return Ok(Viewer::Passer),
         (_, Shown::Nothing) => return Err(Problem::new(Kind::TokenNeeded, needs_token(listener))),
+        (_, Shown::Operator { name, means }) => {
+            return Ok(Viewer::Operator { name: name.clone(), means: means.clone() });
+        }
         (_, Shown::Token(token)) => Viewer::from_token(token),
     };
     match (intent, &viewer) {
@@ -181,16 +247,18 @@ pub fn decide(listener: Listener, intent: Intent, shown: &Shown) -> Result<Viewe
     }
 }
 
-const BAD_TOKEN: &str = "This token is not known here, or it was revoked. `larder token list` shows the ones in force.";
+const BAD_TOKEN: &str =
+    "This token is not known here, was revoked, or is over. `larder token list` shows the ones in force.";
 
 fn needs_token(listener: Listener) -> &'static str {
     match listener {
         Listener::Network => {
-            "From the network everything needs a token. `larder token create` on the machine prints one; programs send it as \
-             `Authorization: Bearer`, a browser asks for it: leave the user name empty or write anything, the token is the password."
+            "From the network everything needs a sign-in or a token. People sign in with a browser; programs send a token as \
+             `Authorization: Bearer`, or as the password of Basic. `larder token create` on the machine prints one."
         }
         _ => {
-            "A change needs a token. `larder token create` prints one; send it as `Authorization: Bearer`, or in the form's field."
+            "A change needs a signed-in operator or a token. `larder token create` prints one; send it as `Authorization: Bearer`, or \
+             in the form's field."
         }
     }
 }

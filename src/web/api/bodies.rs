@@ -55,8 +55,12 @@ bodies! {
         .property("name", bounded("How it is called in lists and in the activity.", json!("phone")))
         .property("role", word("What it may do.", &["admin", "owner", "reader", "agent"]))
         .property("organization", text("Whose; `default` unless said.", json!("default")))
+        .property("expires_in", text("How long it is good: a whole number and ms, s, m, h or d. Unless said, until it is revoked.", json!("90d")))
         .required("name")
         .required("role");
+    "For whom." ClaimBody = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("operator", nullable(Type::String, "Whose password it sets; null or nothing: whoever has the code chooses the name.", json!("ann")));
     "At least one of these; null clears what an operator set." PollingBody = closed(vec![
         ("enabled", nullable(Type::Boolean, "Whether anything is polled.", json!(true))),
         ("workers", nullable(Type::Integer, "Requests of the poller that may be under way at once.", json!(4))),

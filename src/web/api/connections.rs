@@ -6,7 +6,6 @@ use crate::domain::ids::{JobId, Organization};
 use crate::engine::controls::Controls;
 use crate::engine::view::{ChargeView, ConnectionView, FeedView, JobView, ProbeView};
 use crate::web::WebState;
-use crate::web::access::guard::Whence;
 use crate::web::errors::{Kind, Problem};
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -62,7 +61,7 @@ pub async fn change(
     ask.may_change()?;
     let wanted =
         Controls::read(&object(&ask.headers, &body)?).map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
-    Ok(json(web.shelf().change(&ask.connection(name), wanted, ask.viewer.by()).await?))
+    Ok(json(web.shelf().change(&ask.connection(name), wanted, ask.by()).await?))
 }
 
 /// Sets another credential instead of the configured one.
@@ -75,7 +74,6 @@ pub async fn change(
 pub async fn set_credential(
     State(web): State<WebState>,
     Path(name): Path<String>,
-    whence: Whence,
     ask: Ask,
     body: Bytes,
 ) -> Result<Response, Problem> {
@@ -85,7 +83,7 @@ pub async fn set_credential(
         (Some(secret), 1) => secret.to_owned(),
         _ => return Err(Problem::new(Kind::Invalid, "The body is {\"secret\": \"...\"}, a text, and nothing else.")),
     };
-    set(&web, &ask, name, Some(secret), &whence).await
+    set(&web, &ask, name, Some(secret)).await
 }
 
 /// Clears the credential that was set: the configured one is in force again.
@@ -96,22 +94,14 @@ pub async fn set_credential(
 pub async fn clear_credential(
     State(web): State<WebState>,
     Path(name): Path<String>,
-    whence: Whence,
     ask: Ask,
 ) -> Result<Response, Problem> {
     ask.may_change()?;
-    set(&web, &ask, name, None, &whence).await
+    set(&web, &ask, name, None).await
 }
 
-async fn set(
-    web: &WebState,
-    ask: &Ask,
-    name: String,
-    secret: Option<String>,
-    whence: &Whence,
-) -> Result<Response, Problem> {
-    let by = whence.tell(ask.viewer.by(), "API");
-    Ok(json(web.shelf().set_credential(&ask.connection(name), secret, &by).await?))
+async fn set(web: &WebState, ask: &Ask, name: String, secret: Option<String>) -> Result<Response, Problem> {
+    Ok(json(web.shelf().set_credential(&ask.connection(name), secret, ask.by()).await?))
 }
 
 /// Says what a probe would ask and cost, without asking.
@@ -142,7 +132,7 @@ pub async fn probe(
     ask: Ask<Probe>,
 ) -> Result<Response, Problem> {
     ask.may_change()?;
-    Ok(json(web.shelf().probe(&ask.connection(name), ask.query.target.as_deref(), ask.viewer.by()).await?))
+    Ok(json(web.shelf().probe(&ask.connection(name), ask.query.target.as_deref(), ask.by()).await?))
 }
 
 #[derive(serde::Deserialize, IntoParams)]
@@ -245,7 +235,7 @@ pub async fn command(
     let parameters = parameters(object(&ask.headers, &body)?)?;
     let idempotency_key = idempotency_key(&ask.headers)?;
     let key = ask.connection(connection);
-    let job = web.shelf().command(&key, &command, parameters, idempotency_key, ask.viewer.by()).await?;
+    let job = web.shelf().command(&key, &command, parameters, idempotency_key, ask.by()).await?;
     Ok(accepted(&job))
 }
 

@@ -1,9 +1,11 @@
-//! What concerns the whole installation: tokens and backups. Only for an admin, or over the unix socket.
+//! What concerns the whole installation: operators, tokens and backups. Only for an admin, or over the unix socket.
 
-use super::bodies::{BackupBody, PollingBody, TokenBody};
+use super::bodies::{BackupBody, ClaimBody, PollingBody, TokenBody};
 use super::{Ask, json, json_with, object, sentence};
 use crate::domain::ids::Organization;
-use crate::engine::appliance::TokenInfo;
+use crate::domain::time::Span;
+use crate::engine::access::operators::OperatorView;
+use crate::engine::access::tokens::{NewToken, TokenInfo};
 use crate::engine::polling::PollingControls;
 use crate::engine::view::{PollingView, When};
 use crate::web::WebState;
@@ -30,19 +32,35 @@ struct TokenView {
     organization: String,
     created_at: When,
     revoked_at: Option<When>,
+    /// From then on it opens nothing; null: until it is revoked.
+    expires_at: Option<When>,
+    /// To the minute.
+    used_at: Option<When>,
 }
 
 impl From<TokenInfo> for TokenView {
     fn from(t: TokenInfo) -> TokenView {
-        let TokenInfo { id, name, role, organization, created_at, revoked_at } = t;
-        TokenView { id, name, role, organization: organization.0, created_at, revoked_at }
+        let TokenInfo { id, name, role, organization, created_at, revoked_at, expires_at, used_at } = t;
+        TokenView { id, name, role, organization: organization.0, created_at, revoked_at, expires_at, used_at }
     }
 }
 
 /// The text of a new token: this is the only time that it is told.
 #[derive(Serialize, ToSchema)]
-struct NewToken {
+struct MadeToken {
     token: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct Operators {
+    operators: Vec<OperatorView>,
+}
+
+/// A claim code: this is the only time that it is told.
+#[derive(Serialize, ToSchema)]
+struct ClaimCode {
+    code: String,
+    until: When,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -65,7 +83,7 @@ pub async fn tokens(State(web): State<WebState>, ask: Ask) -> Result<Response, P
 /// Makes a token. Only for admins.
 #[utoipa::path(
     post, path = "/tokens", operation_id = "create_token", tag = "Installation", request_body = TokenBody,
-    responses((status = 201, description = "Its text, told this once.", body = NewToken)),
+    responses((status = 201, description = "Its text, told this once.", body = MadeToken)),
 )]
 pub async fn create_token(State(web): State<WebState>, ask: Ask, body: Bytes) -> Result<Response, Problem> {
     ask.may_administer()?;
@@ -73,8 +91,12 @@ pub async fn create_token(State(web): State<WebState>, ask: Ask, body: Bytes) ->
     let name = text(&wanted, "name")?;
     let role = text(&wanted, "role")?;
     let organization = wanted.get("organization").and_then(Value::as_str).map(Organization::from).unwrap_or_default();
-    let token = web.shelf().create_token(name, role, &organization).await?;
-    Ok(json_with(StatusCode::CREATED, NewToken { token }))
+    let lasts = wanted.get("expires_in").filter(|value| !value.is_null());
+    let lasts = lasts.map(|value| Span::parse(value.as_str().unwrap_or_default())).transpose();
+    let lasts = lasts.map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
+    let wanted = NewToken { name: name.to_owned(), role: role.to_owned(), organization, lasts };
+    let token = web.shelf().create_token(wanted, ask.by()).await?;
+    Ok(json_with(StatusCode::CREATED, MadeToken { token }))
 }
 
 /// Revokes a token. Only for admins.
@@ -84,8 +106,34 @@ pub async fn create_token(State(web): State<WebState>, ask: Ask, body: Bytes) ->
 )]
 pub async fn revoke_token(State(web): State<WebState>, Path(id): Path<u64>, ask: Ask) -> Result<Response, Problem> {
     ask.may_administer()?;
-    web.shelf().revoke_token(id).await?;
+    web.shelf().revoke_token(id, ask.by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Who may sign in, and where each is signed in. Only for admins.
+#[utoipa::path(
+    get, path = "/operators", operation_id = "operators", tag = "Installation",
+    responses((status = 200, description = "Every operator, never a password.", body = Operators)),
+)]
+pub async fn operators(State(web): State<WebState>, ask: Ask) -> Result<Response, Problem> {
+    ask.may_administer()?;
+    Ok(json(Operators { operators: web.shelf().operators()? }))
+}
+
+/// Makes a claim code: with it somebody becomes an operator or sets a new password at `/claim`, once, within half an hour. Only for admins.
+#[utoipa::path(
+    post, path = "/operators/claims", operation_id = "issue_claim", tag = "Installation", request_body = ClaimBody,
+    responses((status = 201, description = "The code, told this once.", body = ClaimCode)),
+)]
+pub async fn issue_claim(State(web): State<WebState>, ask: Ask, body: Bytes) -> Result<Response, Problem> {
+    ask.may_administer()?;
+    let wanted = object(&ask.headers, &body)?;
+    let operator = match wanted.get("operator") {
+        None | Some(Value::Null) => None,
+        Some(_) => Some(text(&wanted, "operator")?),
+    };
+    let issued = web.shelf().issue_claim(operator, ask.by()).await?;
+    Ok(json_with(StatusCode::CREATED, ClaimCode { code: issued.code, until: issued.until }))
 }
 
 /// The polling of the whole process, as configured and as set.
@@ -108,7 +156,7 @@ pub async fn change_polling(State(web): State<WebState>, ask: Ask, body: Bytes) 
     ask.may_administer()?;
     let wanted = PollingControls::read(&object(&ask.headers, &body)?);
     let wanted = wanted.map_err(|why| Problem::new(Kind::Invalid, sentence(&why)))?;
-    Ok(json(web.shelf().change_polling(wanted, ask.viewer.by()).await?))
+    Ok(json(web.shelf().change_polling(wanted, ask.by()).await?))
 }
 
 /// Makes a verified copy of the data file, while it is in use. Only for admins.

@@ -17,6 +17,7 @@ mod webhooks;
 
 use super::WebState;
 use super::access::Viewer;
+use super::access::guard::Whence;
 use super::errors::{Kind, Problem};
 use super::events;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
@@ -61,6 +62,8 @@ pub fn router() -> OpenApiRouter<WebState> {
         .routes(routes!(installation::polling, installation::change_polling))
         .routes(routes!(installation::tokens, installation::create_token))
         .routes(routes!(installation::revoke_token))
+        .routes(routes!(installation::operators))
+        .routes(routes!(installation::issue_claim))
 }
 
 /// What may take longer than a reader's patience: a large file on a small card.
@@ -83,6 +86,7 @@ pub struct Ask<Q = NoQuery> {
     pub organization: Organization,
     pub query: Q,
     pub headers: HeaderMap,
+    by: String,
 }
 
 /// A query whose names are known: another one is a mistake that must not be answered with everything.
@@ -160,7 +164,8 @@ impl<Q: Known> FromRequestParts<WebState> for Ask<Q> {
         let viewer = parts.extensions.get::<Viewer>().cloned();
         let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This address needs a token."))?;
         let organization = scope(&viewer, named.organization.as_deref())?;
-        Ok(Ask { viewer, organization, query, headers: parts.headers.clone() })
+        let by = Whence::of(parts).tell(viewer.by(), "API");
+        Ok(Ask { viewer, organization, query, headers: parts.headers.clone(), by })
     }
 }
 
@@ -181,6 +186,10 @@ impl<Q> Ask<Q> {
     }
     pub fn target(&self, connection: String, target: String) -> TargetKey {
         TargetKey { connection: self.connection(connection), target: TargetName(target) }
+    }
+    /// Who did it and from where, for the book.
+    pub fn by(&self) -> &str {
+        &self.by
     }
     /// The guard has judged the role; this judges the organization.
     pub fn may_change(&self) -> Result<(), Problem> {

@@ -65,7 +65,7 @@ pub async fn refresh(
 ) -> Result<Response, Problem> {
     ask.may_change()?;
     let key = ask.target(connection, target);
-    match web.shelf().refresh(&key, ask.viewer.by()).await {
+    match web.shelf().refresh(&key, ask.by()).await {
         Ok(done) => {
             let headers = headers::shelf_headers(&done.target, web.shelf().now().wall());
             let mut response = json(&done);
@@ -101,7 +101,7 @@ pub async fn put(
     let mut body = object(&ask.headers, &body)?;
     let phase = body.remove("phase").map(|word| phase(Some(&word))).transpose()?;
     let key = ask.target(connection, target);
-    let (view, is_new) = web.shelf().put_target(&key, &Value::Object(body).to_string(), phase, ask.viewer.by()).await?;
+    let (view, is_new) = web.shelf().put_target(&key, &Value::Object(body).to_string(), phase, ask.by()).await?;
     Ok(json_with(if is_new { StatusCode::CREATED } else { StatusCode::OK }, view))
 }
 
@@ -124,8 +124,7 @@ pub async fn change(
         let detail = format!("{unknown:?} cannot be changed here; put the whole target anew. Known: \"phase\".");
         return Err(Problem::new(Kind::Invalid, detail));
     }
-    let view =
-        web.shelf().set_phase(&ask.target(connection, target), phase(body.get("phase"))?, ask.viewer.by()).await?;
+    let view = web.shelf().set_phase(&ask.target(connection, target), phase(body.get("phase"))?, ask.by()).await?;
     Ok(json(view))
 }
 
@@ -149,6 +148,6 @@ pub async fn drop(
     ask: Ask,
 ) -> Result<Response, Problem> {
     ask.may_change()?;
-    web.shelf().drop_target(&ask.target(connection, target), ask.viewer.by()).await?;
+    web.shelf().drop_target(&ask.target(connection, target), ask.by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -42,7 +42,7 @@ pub async fn redeliver(
     ask: Ask,
 ) -> Result<Response, Problem> {
     ask.may_change()?;
-    let number = web.shelf().redeliver(&ask.connection(connection), &webhook, ask.viewer.by()).await?;
+    let number = web.shelf().redeliver(&ask.connection(connection), &webhook, ask.by()).await?;
     Ok(json_with(StatusCode::ACCEPTED, Redelivering { redelivering: number }))
 }
 
@@ -57,6 +57,6 @@ pub async fn test(
     ask: Ask,
 ) -> Result<Response, Problem> {
     ask.may_change()?;
-    let heard = web.shelf().test_webhook(&ask.connection(connection), &webhook, ask.viewer.by()).await?;
+    let heard = web.shelf().test_webhook(&ask.connection(connection), &webhook, ask.by()).await?;
     Ok(json(heard))
 }

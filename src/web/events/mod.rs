@@ -4,6 +4,7 @@
 
 use super::WebState;
 use super::access::Viewer;
+use super::access::guard::is_still_let_in;
 use super::api::{refuse_unknown, scope};
 use super::errors::{Kind, Problem};
 use super::shelf::Shelf;
@@ -127,7 +128,7 @@ pub async fn stream(
     // Subscribed before the replay is read: what happens in between is in both, and told once.
     let live = web.shelf().subscribe();
     let (missed, last) = replay(web.shelf(), resume);
-    let frames = frames(web, filter, live, missed, last).take_until(end).map(move |frame| {
+    let frames = frames((web, viewer), filter, live, missed, last).take_until(end).map(move |frame| {
         let _held = &place;
         Ok::<_, Infallible>(frame.to_sse())
     });
@@ -174,7 +175,7 @@ pub fn replay(shelf: &dyn Shelf, resume: Option<EventId>) -> (Vec<Frame>, EventI
 
 /// Replay, then everything from now on; nothing twice, nothing lost without a `reset`.
 fn frames(
-    web: WebState,
+    (web, viewer): (WebState, Viewer),
     filter: Filter,
     mut live: Receiver<Happened>,
     missed: Vec<Frame>,
@@ -188,6 +189,8 @@ fn frames(
         }
         loop {
             let frame = match live.recv().await {
+                // Signed out, revoked, removed: nothing more is told.
+                Ok(event) if event.body.kind == EventKind::AccessChanged && !is_still_let_in(&web, &viewer) => break,
                 Ok(event) => Frame::Shown(web.shelf().show_event(&event)),
                 Err(RecvError::Lagged(_)) => Frame::Reset { last: web.shelf().last_event_id(), why: "the client was too slow" },
                 Err(RecvError::Closed) => break,

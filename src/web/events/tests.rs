@@ -142,3 +142,19 @@ fn the_script_of_the_pages_hears_every_kind_of_event() {
         assert!(script.contains(&format!("\"{}\"", kind.word())), "{}", kind.word());
     }
 }
+
+/// Who is signed out hears nothing more, on a stream that was open before as well.
+#[tokio::test]
+async fn a_stream_ends_with_the_session_that_opened_it() {
+    let site = Site::at(crate::web::Listener::Network, Sample::calm());
+    let cookie = Site::cookie('a');
+    let mut body = open(&site, "/api/v1/events", &[("cookie", &cookie)]).await.into_body();
+    let changed = |id| live(id, EventKind::AccessChanged, None);
+    site.sample.live.send(changed(90)).unwrap();
+    assert!(read(&mut body, 1).await.contains("access_changed"), "an operator is told of others");
+    site.sample.door.sessions.lock().unwrap().clear();
+    site.sample.live.send(changed(91)).unwrap();
+    site.sample.live.send(live(92, EventKind::Appliance, None)).unwrap();
+    let rest = read(&mut body, 1).await;
+    assert!(!rest.contains("event:"), "{rest}");
+}

@@ -1,11 +1,11 @@
 //! Who stands before the gateway. An unmodified client puts Larder's token where the provider's key would go; that place is read here, and
-//! nothing of it goes further. On loopback reading is open, as other reading is, but not to the pages of other sites: each may spend.
+//! nothing of it goes further. Who is signed in with a browser is nobody here. On loopback reading is open, as other reading is, but not to the pages of other sites: each may spend.
 
 use crate::domain::ids::{ConnectionKey, Organization};
 use crate::domain::spec::Carrier;
 use crate::engine::gateway::Entrance;
 use crate::web::WebState;
-use crate::web::access::guard::{check_host, check_origin, check_rate, listener_of, look_up};
+use crate::web::access::guard::{came_from, check_host, check_origin, check_rate, look_up};
 use crate::web::access::limits::Change;
 use crate::web::access::{Intent, Listener, Shown, Viewer, decide, decode_base64};
 use crate::web::errors::{Kind, Problem};
@@ -34,7 +34,8 @@ impl Caller {
         peer: Option<IpAddr>,
     ) -> Result<(Caller, Organization), Problem> {
         let headers = request.headers();
-        let listener = listener_of(web, headers);
+        let came = came_from(web, peer, headers)?;
+        let (listener, peer) = (came.listener, came.peer);
         let shown = match authorization(headers) {
             Some(token) if listener != Listener::Local => look_up(web, peer, &token)?,
             _ => Shown::Nothing,
@@ -49,7 +50,7 @@ impl Caller {
     fn organization(&self) -> Organization {
         match &self.shown {
             Shown::Token(token) => Viewer::from_token(token).home(),
-            Shown::Nothing | Shown::Refused => Organization::default(),
+            Shown::Nothing | Shown::Refused | Shown::Operator { .. } => Organization::default(),
         }
     }
 

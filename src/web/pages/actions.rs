@@ -1,6 +1,7 @@
 //! What the forms of the pages do. Each ends on the page it came from (303) or on a page that says why not. The guard has judged
 //! token, origin and form before these run.
 
+use super::reader::Reader;
 use super::{Asked, segment};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
 use crate::engine::controls::Controls;
@@ -8,6 +9,7 @@ use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
+use crate::web::access::guard::Whence;
 use crate::web::api::sentence;
 use crate::web::errors::{Kind, Problem};
 use axum::extract::{FromRequestParts, Path, State};
@@ -22,6 +24,8 @@ pub struct Sent {
     pub viewer: Viewer,
     pub organization: Organization,
     pub form: Form,
+    pub reader: Reader,
+    by: String,
 }
 
 impl FromRequestParts<WebState> for Sent {
@@ -32,7 +36,8 @@ impl FromRequestParts<WebState> for Sent {
         // Neither of them means that no guard stood before this route: refuse.
         let let_in = parts.extensions.get::<Viewer>().cloned().zip(parts.extensions.get::<Form>().cloned());
         let (viewer, form) = let_in.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This form needs a token."))?;
-        Ok(Sent { viewer, organization: query.organization(), form })
+        let by = Whence::of(parts).tell(viewer.by(), "page");
+        Ok(Sent { viewer, organization: query.organization(), form, reader: Reader::of(&parts.headers), by })
     }
 }
 
@@ -51,8 +56,9 @@ impl Sent {
         Ok(TargetKey { connection: self.connection(connection)?, target: TargetName(target) })
     }
 
+    /// Who did it and from where, for the book.
     pub fn by(&self) -> &str {
-        self.viewer.by()
+        &self.by
     }
 }
 

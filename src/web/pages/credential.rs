@@ -4,7 +4,6 @@ use super::actions::{Sent, back};
 use super::show::Moment;
 use super::{Action, Frame, Visit, html, segment};
 use crate::web::WebState;
-use crate::web::access::guard::Whence;
 use crate::web::errors::Problem;
 use askama::Template;
 use axum::extract::{Path, State};
@@ -47,7 +46,6 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
 pub async fn change(
     State(web): State<WebState>,
     Path(connection): Path<String>,
-    whence: Whence,
     sent: Sent,
 ) -> Result<Response, Problem> {
     let key = sent.connection(connection)?;
@@ -56,6 +54,6 @@ pub async fn change(
         (None, Some(secret)) => Some(secret.trim().to_owned()),
         (None, None) => return Err(Problem::bad_request("The form has no credential in it. Nothing was changed.")),
     };
-    web.shelf().set_credential(&key, secret, &whence.tell(sent.by(), "page")).await?;
+    web.shelf().set_credential(&key, secret, sent.by()).await?;
     Ok(back("credential", &key.organization, ""))
 }

@@ -51,6 +51,9 @@ fn back(asked: &Uri) -> Option<String> {
         (Some("c"), Some(c), Some("controls"), ..) => format!("{root}c/{c}/controls"),
         (Some("c"), Some(c), Some("polling" | "commands" | "webhooks"), ..) => format!("{root}c/{c}"),
         (Some("polling"), None, ..) => format!("{root}polling"),
+        (Some(front @ ("sign-in" | "claim")), None, ..) => format!("{root}{front}"),
+        (Some("settings"), Some(page @ ("operators" | "tokens")), ..) => format!("{root}settings/{page}"),
+        (Some("settings"), Some("password"), ..) => format!("{root}settings/operators"),
         _ => return None,
     };
     Some(asked.query().map_or_else(|| page.clone(), |query| format!("{page}?{query}")))

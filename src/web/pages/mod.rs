@@ -7,6 +7,7 @@ mod banner;
 pub mod connection;
 pub mod controls;
 pub mod credential;
+pub mod door;
 pub mod error;
 pub mod history;
 pub mod overview;
@@ -26,6 +27,7 @@ pub mod webhooks;
 
 use super::WebState;
 use super::access::Viewer;
+use super::access::guard::Bound;
 use super::api::scope;
 use super::errors::{Kind, Problem};
 use super::{assets, build, headers};
@@ -59,6 +61,8 @@ pub struct Frame {
     pub last_event: u64,
     /// Empty for the default organization, else `?organization=...`, for links.
     pub suffix: String,
+    /// Who looks at it.
+    pub who: door::Who,
     /// Which build made the page.
     pub build: &'static str,
     /// What the event stream is asked for.
@@ -71,8 +75,11 @@ pub struct Visit {
     pub viewer: Viewer,
     pub organization: Organization,
     path: String,
+    /// The path with its query.
+    wanted: String,
     pub query: Query,
     reader: Reader,
+    bound: Bound,
 }
 
 #[derive(Default, serde::Deserialize)]
@@ -114,7 +121,9 @@ impl FromRequestParts<WebState> for Visit {
         let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This page needs a token."))?;
         let organization = scope(&viewer, query.organization.as_deref())?;
         let reader = Reader::of(&parts.headers);
-        Ok(Visit { viewer, organization, path: parts.uri.path().to_owned(), query, reader })
+        let bound = parts.extensions.get::<Bound>().cloned().unwrap_or_default();
+        let wanted = parts.uri.path_and_query().map_or("/", |wanted| wanted.as_str()).to_owned();
+        Ok(Visit { viewer, organization, path: parts.uri.path().to_owned(), wanted, query, reader, bound })
     }
 }
 
@@ -141,6 +150,7 @@ impl Visit {
     fn frame(&self, web: &WebState, face: &Face, connection: Option<&str>) -> Frame {
         let mut frame = Frame::plain(web, face, &self.path);
         frame.suffix = self.suffix();
+        frame.who = door::Who::of(Some(&self.viewer), &frame.root, &self.wanted);
         let mut events = format!("{}api/v1/events?after={}&build={}", frame.root, frame.last_event, frame.build);
         if self.organization != Organization::default() {
             events.push_str(&format!("&organization={}", segment(self.organization.as_str())));
@@ -157,9 +167,10 @@ impl Visit {
         let now = web.shelf().now().steady;
         Action {
             action: format!("{root}{address}{}", self.suffix()),
-            csrf: web.form_key().issue(&format!("/{address}"), now),
-            once: web.form_key().issue(&format!("once {} {address}", web.next_request_id()), now),
+            csrf: web.form_key().issue(&format!("/{address}"), &self.bound, now),
+            once: web.form_key().issue(&format!("once {} {address}", web.next_request_id()), &self.bound, now),
             needs_token: !self.viewer.may_change(&self.organization),
+            sign_in: door::sign_in_from(root, &self.wanted),
         }
     }
 }
@@ -171,6 +182,8 @@ pub struct Action {
     /// Sent as the idempotency key: the form sent twice is one command.
     pub once: String,
     pub needs_token: bool,
+    /// Where who has no token signs in.
+    pub sign_in: String,
 }
 
 impl Frame {
@@ -199,6 +212,7 @@ impl Frame {
             here: path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned(),
             last_event: web.shelf().last_event_id().0,
             suffix: String::new(),
+            who: door::Who::of(None, &root_of(path), path),
             build: build::BUILD,
             events: String::new(),
             organization: None,

@@ -1,5 +1,6 @@
 //! A hand-made shelf for tests: the irrigation case on one morning, calm or locked out, without engine and without clock.
 
+pub mod keeper;
 mod planned;
 mod views;
 mod webhooks;
@@ -14,7 +15,8 @@ use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::state::State;
 use crate::domain::target::Phase;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
-use crate::engine::appliance::{Health, TokenInfo};
+use crate::engine::access::tokens::TokenInfo;
+use crate::engine::appliance::Health;
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
@@ -26,6 +28,7 @@ use planned::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use tokio::sync::broadcast;
+pub use views::event;
 use views::*;
 
 /// 2026-11-30 08:20:00 UTC: 09:20 in Zurich.
@@ -49,6 +52,7 @@ pub struct Sample {
     /// Findings that are closed; the open ones are with their connections.
     pub closed: Vec<FindingView>,
     pub tokens: Vec<(&'static str, TokenInfo)>,
+    pub door: keeper::Door,
     pub notes: Vec<String>,
     pub refresh: Result<(), Denied>,
     /// Every change that was asked for, as a line.
@@ -70,6 +74,7 @@ impl Sample {
             events: Vec::new(),
             closed: Vec::new(),
             tokens: tokens(),
+            door: keeper::Door::default(),
             notes: Vec::new(),
             refresh: Ok(()),
             asked: Mutex::new(Vec::new()),
@@ -400,9 +405,6 @@ impl Shelf for Sample {
     fn backup<'a>(&'a self, destination: &'a std::path::Path) -> Slow<'a, String> {
         Box::pin(async move { Ok(format!("copied to {}", destination.display())) })
     }
-    fn create_token<'a>(&'a self, name: &'a str, role: &'a str, _: &'a Organization) -> Slow<'a, String> {
-        Box::pin(async move { Ok(format!("{name}-{role}")) })
-    }
     fn entrance(&self, _: &Organization, _: &str) -> Option<Entrance> {
         None
     }
@@ -414,15 +416,6 @@ impl Shelf for Sample {
     }
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing> {
         BTreeMap::new()
-    }
-    fn tokens(&self) -> Result<Vec<TokenInfo>, Denied> {
-        Ok(self.tokens.iter().map(|(_, info)| info.clone()).collect())
-    }
-    fn revoke_token(&self, _: u64) -> Slow<'_, ()> {
-        Box::pin(async { Ok(()) })
-    }
-    fn check_token(&self, text: &str) -> Option<TokenInfo> {
-        self.tokens.iter().find(|(t, info)| *t == text && info.revoked_at.is_none()).map(|(_, info)| info.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::domain::ids::*;
 use crate::domain::outcome::Outcome;
 use crate::domain::spend::{Hour, Spend, SpendLine};
 use crate::domain::state::State;
-use crate::engine::appliance::TokenInfo;
+use crate::engine::access::tokens::TokenInfo;
 use crate::engine::view::*;
 use std::collections::BTreeMap;
 
@@ -18,6 +18,8 @@ pub fn tokens() -> Vec<(&'static str, TokenInfo)> {
         organization: Organization::from(organization),
         created_at: ago(86_400),
         revoked_at,
+        expires_at: None,
+        used_at: None,
     };
     vec![
         ("admin-token", token(1, "admin", "default", None)),

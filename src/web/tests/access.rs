@@ -136,10 +136,10 @@ async fn a_form_works_without_javascript_and_carries_its_token() {
     assert_eq!(
         site.sample.asked(),
         [
-            "owner of default gives run-zone {\"item\": \"5143\", \"seconds\": \"600\"} to default/yard once",
-            "admin of default changes default/yard: Controls { enabled: Set(false), interval: Keep, inactivity_ttl: Keep, completion_grace: Keep }",
-            "admin of default refreshes default/yard/controller",
-            "admin of default probes default/yard",
+            "owner of default (page, this machine) gives run-zone {\"item\": \"5143\", \"seconds\": \"600\"} to default/yard once",
+            "admin of default (page, this machine) changes default/yard: Controls { enabled: Set(false), interval: Keep, inactivity_ttl: Keep, completion_grace: Keep }",
+            "admin of default (page, this machine) refreshes default/yard/controller",
+            "admin of default (page, this machine) probes default/yard",
         ]
     );
 }
@@ -164,8 +164,8 @@ async fn a_form_without_right_or_without_its_page_changes_nothing() {
         site.send(ask(Method::POST, "/c/yard/polling", &headers).body(Body::from(body)).unwrap())
     };
     let (own, now) = ("http://127.0.0.1:8474", site.sample.now().steady);
-    let of_another_form = site.state.form_key().issue("/c/yard/commands/run-zone", now);
-    let good = site.state.form_key().issue("/c/yard/polling", now);
+    let of_another_form = site.state.form_key().issue("/c/yard/commands/run-zone", &Default::default(), now);
+    let good = site.state.form_key().issue("/c/yard/polling", &Default::default(), now);
     for (origin, csrf, expected) in [
         (own, String::new(), 403),
         (own, of_another_form, 403),
@@ -203,8 +203,8 @@ async fn the_polling_of_the_whole_appliance_is_switched_on_a_page_and_by_admins_
     assert_eq!(
         site.sample.asked(),
         [
-            "admin of default changes the polling: PollingControls { enabled: Set(false), workers: Set(2) }",
-            "admin of default changes the polling: PollingControls { enabled: Keep, workers: Clear }",
+            "admin of default (page, this machine) changes the polling: PollingControls { enabled: Set(false), workers: Set(2) }",
+            "admin of default (page, this machine) changes the polling: PollingControls { enabled: Keep, workers: Clear }",
         ]
     );
 }

@@ -54,7 +54,10 @@ async fn is_for_people(path: &str, method: &str) -> bool {
     match method {
         "GET" => is_page,
         "POST" => {
-            is_page && answer.status() == StatusCode::FORBIDDEN && text(answer).await.contains("This form is too old")
+            // Before the door it is the page that a form came from which is judged first.
+            let told = answer.status() == StatusCode::FORBIDDEN;
+            let page = text(answer).await;
+            is_page && told && ["This form is too old", "came from another site"].iter().any(|why| page.contains(why))
         }
         _ => false,
     }

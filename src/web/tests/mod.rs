@@ -3,10 +3,12 @@
 mod access;
 mod api;
 mod document;
+mod door;
 mod history;
 mod pages;
 mod plan;
 mod reader;
+mod rights;
 mod settings;
 mod spend;
 
@@ -31,7 +33,7 @@ pub struct Site {
 impl Site {
     pub fn at(listener: Listener, sample: Sample) -> Site {
         let sample = Arc::new(sample);
-        let access = Access { listener, hosts: vec!["larder.example".to_owned()] };
+        let access = Access { listener, hosts: vec!["larder.example".to_owned()], ..Access::local() };
         let zone = TimeZone::get("Europe/Zurich").unwrap();
         let state = WebState::over(Arc::clone(&sample) as Arc<dyn Shelf>, access, zone, CancellationToken::new());
         let router = router(state.clone());
@@ -52,7 +54,8 @@ impl Site {
     /// Loads the page, and sends its form for `action` with these values.
     pub async fn fill(&self, page: &str, action: &str, values: &[(&str, &str)]) -> Response {
         let html = self.page(page).await;
-        let form = html.split("<form ").find(|f| f.contains(&format!("{action}\""))).expect("the page has that form");
+        let form =
+            html.split("<form ").skip(1).find(|f| f.contains(&format!("{action}\""))).expect("the page has that form");
         let hidden = |name: &str| {
             let at = form.split(&format!("name=\"{name}\" value=\"")).nth(1)?;
             Some(at.split('"').next()?.to_owned())
