@@ -128,6 +128,22 @@ async fn what_the_provider_itself_calls_fresh_is_served_while_it_is_and_takes_no
     }
 }
 
+/// Somebody who wants it anew meets a failure that calls itself fresh: what stood before stands for the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_calls_itself_fresh_takes_no_other_answer_s_place() {
+    let provider = Script::answering(|asked| match asked.number {
+        1 => wire::http(404, &[("cache-control", "max-age=3600")], b"not any more"),
+        number => changing(number),
+    })
+    .await;
+    let app = TestApp::start(config(&provider.base_url(), "http")).await;
+    app.get("/gateway/hub/page").await.expect(200);
+    app.get("/gateway/hub/page").await.expect(404);
+    app.send(Ask::get("/gateway/hub/page").header("cache-control", "no-cache")).await.expect(500);
+    assert_eq!(app.get("/gateway/hub/page").await.expect(404).body, "not any more");
+    assert_eq!(provider.asked().len(), 3);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_that_is_fresh_is_kept_over_a_restart_and_leads_home() {
     let provider = Script::answering(|asked| {

@@ -213,9 +213,13 @@ fn kept(core: &Core, conn: &Conn, question: &Question, policy: &Policy<'_>, hear
     }
     let answered = Answered { status: relayed.status, headers: &relayed.headers, outcome: heard.verdict.outcome };
     let (kept, variant) = may_keep(&question.asked(), &answered, policy).ok()?;
-    // Whatever it says: where the provider fails, the last good answer is better (law 4).
+    // Whatever it says: where the provider fails, what it said before is better, and the last good answer above all (law 4).
     let fails = kept == Kept::Declared && heard.verdict.outcome == Outcome::Overloaded;
-    if fails && question.known.as_ref().is_some_and(|known| known.head().kept == Kept::Data) {
+    let is_better = |e: &Arc<Entry>| {
+        let head = e.head();
+        head.status < 500 && head.key.credential == conn.credential && fits(&head.variant, &question.sent)
+    };
+    if fails && question.address.place.with(|entries| entries.iter().any(is_better)) {
         return None;
     }
     let key = key(&conn.spec.key, conn.credential, question.reading, &question.address.location);
