@@ -118,6 +118,7 @@
 //!
 //! 1. [`web::gateway`] takes the path as it stood in the request line, reads a token where the client has the provider's key, and drops it.
 //! 2. [`rules::gateway`] says whether it may pass, and whether what is on the shelf would do. If so it is answered from memory.
+//!    While that hit stands, the same octets over the same socket are answered before the server reads them ([`web::again`]).
 //! 3. If not, all who ask the same board one flight ([`engine::gateway::flight`]). It asks as the target whose question it is, and walks a
 //!    poll's path; else [`engine::fetch::pass`] waits its turn, is admitted, and [`upstream::Door::pass`] writes the client's request octet by
 //!    octet. The answer is classified, and teaches of holds and limits, as every other.

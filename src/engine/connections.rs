@@ -4,10 +4,13 @@
 use super::core::Conn;
 use crate::domain::ids::ConnectionKey;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 pub struct Connections {
     all: RwLock<BTreeMap<ConnectionKey, Arc<Conn>>>,
+    /// Grows with each change of them.
+    version: AtomicU64,
     /// One connection comes, changes or goes at a time.
     pub rotating: tokio::sync::Mutex<()>,
 }
@@ -15,7 +18,16 @@ pub struct Connections {
 impl Connections {
     pub fn new(connections: impl IntoIterator<Item = Conn>) -> Connections {
         let keyed = connections.into_iter().map(|conn| (conn.spec.key.clone(), Arc::new(conn)));
-        Connections { all: RwLock::new(keyed.collect()), rotating: tokio::sync::Mutex::default() }
+        Connections {
+            all: RwLock::new(keyed.collect()),
+            version: AtomicU64::default(),
+            rotating: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The same only as long as all are the same.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     pub fn get(&self, key: &ConnectionKey) -> Option<Arc<Conn>> {
@@ -30,12 +42,18 @@ impl Connections {
 
     /// From now on these are the ones of their keys. All at once: nobody sees one of two that share a credential without the other.
     pub fn replace(&self, connections: Vec<Conn>) {
-        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-        all.extend(connections.into_iter().map(|conn| (conn.spec.key.clone(), Arc::new(conn))));
+        self.changes().extend(connections.into_iter().map(|conn| (conn.spec.key.clone(), Arc::new(conn))));
     }
 
     pub fn remove(&self, key: &ConnectionKey) {
-        self.all.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.changes().remove(key);
+    }
+
+    /// Whoever sees the new version waits for what is changed.
+    fn changes(&self) -> RwLockWriteGuard<'_, BTreeMap<ConnectionKey, Arc<Conn>>> {
+        let all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        self.version.fetch_add(1, Ordering::AcqRel);
+        all
     }
 
     /// Whether another one stands in this one's place, with another credential or another specification.

@@ -3,6 +3,7 @@
 //! provider but through `Shelf::refresh` and `Shelf::command` (laws 2 and 3).
 
 pub mod access;
+pub mod again;
 mod api;
 mod assets;
 mod base;

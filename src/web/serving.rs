@@ -1,7 +1,9 @@
 //! The sockets of the readers: how many may be open, and how long one may be silent. A request that is under way has its time from
 //! the router; what comes before it and between two of them is bounded here. Knows HTTP/1 and no page.
 
+use super::again::{Again, Noted};
 use super::{WebState, base, gateway, router};
+use crate::engine::gateway::standing::Standing;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -144,8 +146,10 @@ async fn speak<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let noted = Noted::<Standing>::default();
+    let socket = Again::over(socket, noted.clone());
     let service = service_fn(move |request: Request<Incoming>| {
-        let (router, web) = (router.clone(), web.clone());
+        let (router, web, noted) = (router.clone(), web.clone(), noted.clone());
         async move {
             let mut request = request.map(Body::new);
             if let Err(led) = base::strip(web.base(), &mut request) {
@@ -153,7 +157,9 @@ async fn speak<S>(
             }
             // Before any router reads the path, and past the layers of pages: an answer from the shelf takes microseconds.
             if gateway::is_for(request.uri().path()) {
-                return Ok(gateway::answer(&web, request, peer.map(|peer| peer.ip())).await);
+                let mut response = gateway::answer(&web, request, peer.map(|peer| peer.ip())).await;
+                noted.note(&mut response);
+                return Ok(response);
             }
             if let Some(peer) = peer {
                 request.extensions_mut().insert(ConnectInfo(peer));

@@ -14,6 +14,7 @@ mod failures;
 mod file;
 mod findings;
 mod gateway;
+mod gateway_again;
 mod gateway_http;
 mod gateway_meanwhile;
 mod gateway_rotation;

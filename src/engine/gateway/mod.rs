@@ -1,6 +1,7 @@
 //! The gateway: programs that know nothing of Larder ask the provider through it, and spend the account once for all of them.
 //!
 //! * [`desk`] what a connection's gateway keeps in memory, [`place`] the answers under one address
+//! * [`standing`] whether the next of the same would be answered the same
 //! * [`read`] a reading: from the shelf, else by a flight that all who ask the same wait for ([`flight`], [`ask`])
 //! * [`mod@write`] what may change something: through the budget as a command
 //! * [`readings`] what the poller reads is an answer for clients too
@@ -17,6 +18,7 @@ pub mod place;
 pub mod read;
 pub mod readings;
 pub mod room;
+pub mod standing;
 mod trouble;
 pub mod write;
 

@@ -7,7 +7,7 @@ use crate::rules::gateway::{EntryId, Gate, Location, NotAllowed, Passage};
 use bytes::Bytes;
 use hyper::HeaderMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 /// An answer on the shelf.
 #[derive(Debug)]
@@ -99,6 +99,8 @@ impl Address {
 pub struct Place {
     pub target: String,
     answers: RwLock<Vec<Arc<Entry>>>,
+    /// Grows with each change of the answers.
+    version: AtomicU64,
     /// The file was looked at for what is kept here.
     pub looked: AtomicBool,
     /// Somebody asked for it through the gateway.
@@ -109,8 +111,20 @@ pub struct Place {
 
 impl Place {
     pub fn new(target: String) -> Place {
-        let (looked, asked, forbidden) = Default::default();
-        Place { target, answers: RwLock::default(), looked, asked, forbidden }
+        let (version, looked, asked, forbidden) = Default::default();
+        Place { target, answers: RwLock::default(), version, looked, asked, forbidden }
+    }
+
+    /// The same only as long as the same answers are here.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// To change them; whoever sees the new version waits for what is changed.
+    fn answers(&self) -> RwLockWriteGuard<'_, Vec<Arc<Entry>>> {
+        let answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        self.version.fetch_add(1, Ordering::AcqRel);
+        answers
     }
 
     /// What `pick` makes of the answers that are here.
@@ -120,7 +134,7 @@ impl Place {
 
     /// Takes the place of what was kept under the same headers, unless that is newer. Returns what it made of the bytes that are here.
     pub fn put(&self, entry: Arc<Entry>) -> i64 {
-        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers();
         let bytes = |entry: &Entry| i64::try_from(entry.head().bytes()).unwrap_or(i64::MAX);
         let Some(same) = answers.iter_mut().find(|known| known.id == entry.id) else {
             let more = bytes(&entry);
@@ -138,7 +152,7 @@ impl Place {
 
     /// Those that `is_one` names go. Returns them.
     pub fn remove(&self, is_one: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
-        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers();
         let (gone, kept) = answers.drain(..).partition(|entry| is_one(entry));
         *answers = kept;
         gone

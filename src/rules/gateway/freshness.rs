@@ -31,6 +31,12 @@ impl Life {
     pub fn over(&self) -> Span {
         self.counted.saturating_sub(self.lifetime)
     }
+    /// For how long both are the same in whole seconds.
+    pub fn same_for(&self) -> Span {
+        let to_the_next = 1000 - self.age.0 % 1000;
+        let left = if self.is_fresh() { self.left().0 % 1000 + 1 } else { 1 };
+        Span(to_the_next.min(left))
+    }
     /// `ttl` of RFC 9211: negative where it is over; never rounded up to more life than there is.
     pub fn ttl_s(&self) -> i64 {
         let seconds = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);

@@ -54,6 +54,11 @@ impl Caller {
         }
     }
 
+    /// It showed no token: its rights are those of its socket, and no revocation ends them.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.shown, Shown::Nothing)
+    }
+
     /// By the place that a connection's own credential has, where `Authorization` said nothing; and by the name that it asked for. A token counts
     /// in the place of the connection that it is for, of its own organization: nothing is left out of any other place.
     /// Returns the connection that is asked.

@@ -17,7 +17,7 @@ use crate::engine::gateway::write::{Write, Written};
 use crate::rules::gateway::{NotAllowed, Passage};
 use access::Caller;
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, Request, Response, header};
+use axum::http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use std::net::IpAddr;
@@ -90,7 +90,7 @@ async fn read(
         return streams::answer(web, &entrance, &address, &parts.headers).await;
     }
     let wanted = Wanted { address, reading, headers: parts.headers, authorized };
-    let now = entrance.now();
+    let (now, mark) = (entrance.now(), entrance.mark(&wanted.address));
     let given = match entrance.at_once(&wanted, &now) {
         Some(given) => given,
         None => {
@@ -101,7 +101,15 @@ async fn read(
         }
     };
     entrance.counted(given.how());
-    Ok(answer::write(web, &entrance, given, reading, (&wanted.headers, &now)))
+    let is_repeatable = reading == Reading::Get && caller.is_unknown();
+    let standing = is_repeatable.then(|| entrance.standing(&wanted.address, &wanted.headers, &given, (mark, &now)));
+    let mut response = answer::write(web, &entrance, given, reading, (&wanted.headers, &now));
+    // A part is not what stands behind it.
+    let is_whole = matches!(response.status(), StatusCode::OK | StatusCode::NOT_MODIFIED);
+    if let Some(standing) = standing.flatten().filter(|_| is_whole) {
+        response.extensions_mut().insert(standing);
+    }
+    Ok(response)
 }
 
 async fn write(
