@@ -20,16 +20,16 @@ pub fn of(configured: &BasePath, headers: &HeaderMap) -> BasePath {
     outermost.unwrap_or_else(|| configured.clone())
 }
 
-/// Takes `base` away where the proxy left it. Where nothing is behind it, not even a slash, the answer leads to the slash: the page's own links
-/// begin there.
-pub fn strip(base: &BasePath, request: &mut Request<Body>) -> Result<(), Response> {
+/// Takes `base` away where the proxy left it. Where nothing is behind it, not even a slash, it returns the answer, which leads to the slash: the
+/// page's own links begin there.
+pub fn strip(base: &BasePath, request: &mut Request<Body>) -> Option<Response> {
     if base.is_root() {
-        return Ok(());
+        return None;
     }
     if request.uri().path() == base.as_str() {
-        return Err(to_the_slash(request.uri()));
+        return Some(to_the_slash(request.uri()));
     }
-    let Some(below) = base.below(request.uri().path()) else { return Ok(()) };
+    let below = base.below(request.uri().path())?;
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     // The same octets: nothing is decoded on the way.
     let mut parts = request.uri().clone().into_parts();
@@ -37,9 +37,9 @@ pub fn strip(base: &BasePath, request: &mut Request<Body>) -> Result<(), Respons
     match Uri::from_parts(parts) {
         Ok(uri) => {
             *request.uri_mut() = uri;
-            Ok(())
+            None
         }
-        Err(_) => Err(StatusCode::BAD_REQUEST.into_response()),
+        Err(_) => Some(StatusCode::BAD_REQUEST.into_response()),
     }
 }
 
@@ -71,11 +71,11 @@ mod tests {
             ("/%6Carder/", "/%6Carder/"),
         ] {
             let mut request = Request::get(asked).body(Body::empty()).unwrap();
-            strip(&base, &mut request).unwrap();
+            assert!(strip(&base, &mut request).is_none());
             assert_eq!(request.uri().to_string(), seen, "{asked}");
         }
         let mut bare = Request::get("/larder?a=b").body(Body::empty()).unwrap();
-        let led = strip(&base, &mut bare).unwrap_err();
+        let led = strip(&base, &mut bare).unwrap();
         assert_eq!((led.status().as_u16(), &led.headers()["location"]), (308, &"larder/?a=b".parse().unwrap()));
     }
 

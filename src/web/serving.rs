@@ -152,7 +152,7 @@ async fn speak<S>(
         let (router, web, noted) = (router.clone(), web.clone(), noted.clone());
         async move {
             let mut request = request.map(Body::new);
-            if let Err(led) = base::strip(web.base(), &mut request) {
+            if let Some(led) = base::strip(web.base(), &mut request) {
                 return Ok(led);
             }
             // Before any router reads the path, and past the layers of pages: an answer from the shelf takes microseconds.
