@@ -62,13 +62,14 @@ impl Appliance {
         }
         let at = now.steady + min.saturating_sub(age);
         let sentence = format!("The reading is only {age} old; a refresh is worth a request once it is {min} old.");
-        Err(self.not_before(at, sentence))
+        Err(self.not_before(at, sentence, None))
     }
 
-    fn not_before(&self, at: Steady, sentence: String) -> Denied {
+    fn not_before(&self, at: Steady, sentence: String, limit: Option<&str>) -> Denied {
         let now = self.now();
         Denied::NotYet {
             sentence,
+            limit: limit.map(str::to_owned),
             not_before: Some(When(now.wall_of(at))),
             retry_after_s: Some(at.since(now.steady).as_secs_ceil()),
         }
@@ -76,15 +77,20 @@ impl Appliance {
 
     pub(super) fn denied(&self, stopped: &Stopped, what: &str) -> Denied {
         let sentence = words::ended(&format!("{what}: {}", words::why(stopped, &self.now(), Telling::Anew)));
-        let not_yet = |sentence| Denied::NotYet { sentence, not_before: None, retry_after_s: None };
+        let not_yet = |sentence, limit| Denied::NotYet { sentence, limit, not_before: None, retry_after_s: None };
         match (stopped, stopped.refusal()) {
             (Stopped::Paused, _) => Denied::Paused(sentence),
             (Stopped::Store(e), _) => Denied::Unavailable(e.to_string()),
             (Stopped::Unrecorded { .. }, _) => Denied::Unavailable(sentence),
-            (_, Some(Refusal::NotUntil { at, .. })) if *at != Steady::MAX => self.not_before(*at, sentence),
-            (_, Some(Refusal::Held(hold))) => self.not_before(hold.until, sentence),
-            (_, Some(Refusal::Probing { at })) => self.not_before(*at, sentence),
-            (_, None | Some(Refusal::NotUntil { .. } | Refusal::NeverFits { .. })) => not_yet(sentence),
+            (_, Some(Refusal::NotUntil { at, limit })) if *at != Steady::MAX => {
+                self.not_before(*at, sentence, Some(limit))
+            }
+            (_, Some(Refusal::Held(hold))) => self.not_before(hold.until, sentence, None),
+            (_, Some(Refusal::Probing { at })) => self.not_before(*at, sentence, None),
+            (_, Some(Refusal::NotUntil { limit, .. } | Refusal::NeverFits { limit })) => {
+                not_yet(sentence, Some(limit.clone()))
+            }
+            (_, None) => not_yet(sentence, None),
         }
     }
 

@@ -33,10 +33,15 @@ pub enum Kind {
     /// A page of another build asks (P6).
     StaleClient,
     Invalid,
+    /// Changes come faster than this appliance takes them.
     TooFast,
+    /// Wrong tokens come from there, one after the other.
+    Guessing,
     /// The provider's quota, a hold or the minimum age says not yet.
     NotYet,
     Unavailable,
+    /// So much is asked at once that this has no place.
+    Busy,
     /// The provider gave no usable answer, and the shelf has none.
     Provider,
     /// The client wants the provider not to be asked (RFC 9111 section 5.2.1.7).
@@ -47,7 +52,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 23] = [
+    pub const ALL: [Kind; 25] = [
         Kind::BadRequest,
         Kind::TokenNeeded,
         Kind::BadToken,
@@ -66,8 +71,10 @@ impl Kind {
         Kind::StaleClient,
         Kind::Invalid,
         Kind::TooFast,
+        Kind::Guessing,
         Kind::NotYet,
         Kind::Unavailable,
+        Kind::Busy,
         Kind::Provider,
         Kind::OnlyCached,
         Kind::Internal,
@@ -92,9 +99,11 @@ impl Kind {
             Kind::StaleClient => (409, "stale_client", "The page is from another build"),
             Kind::KeyReused => (422, "key-reused", "The Idempotency-Key was used for something else"),
             Kind::Invalid => (422, "invalid", "It cannot be done as asked"),
-            Kind::TooFast => (429, "too-fast", "Too many requests to this appliance"),
+            Kind::TooFast => (429, "quota-exceeded", "Too many requests to this appliance"),
+            Kind::Guessing => (429, "abnormal-usage-detected", "Too many wrong tokens"),
             Kind::NotYet => (429, "quota-exceeded", "Not yet"),
             Kind::Unavailable => (503, "unavailable", "The appliance cannot do this now"),
+            Kind::Busy => (503, "temporary-reduced-capacity", "Too much at once"),
             Kind::Provider => (503, "provider", "The provider gives no answer"),
             Kind::OnlyCached => (504, "only-if-cached", "Nothing on the shelf"),
             Kind::Unrecorded => (500, "unrecorded", "It was sent, and could not be written down"),
@@ -104,10 +113,11 @@ impl Kind {
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.parts().0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
-    /// The stable `type`. The quota's is the one of draft-ietf-httpapi-ratelimit-headers.
+    /// The stable `type`: where one fits, a registered one (draft-ietf-httpapi-ratelimit-headers, "Problem Types").
     pub fn uri(self) -> String {
+        const REGISTERED: &str = "https://iana.org/assignments/http-problem-types";
         match self {
-            Kind::NotYet => "https://iana.org/assignments/http-problem-types#quota-exceeded".to_owned(),
+            Kind::NotYet | Kind::TooFast | Kind::Guessing | Kind::Busy => format!("{REGISTERED}#{}", self.parts().1),
             _ => format!("urn:larder:problem:{}", self.parts().1),
         }
     }
@@ -136,6 +146,8 @@ pub struct Problem {
     pub detail: String,
     pub not_before: Option<When>,
     pub retry_after_s: Option<u64>,
+    /// Names of the limits that say no: `violated-policies`.
+    pub policies: Vec<String>,
     /// State word of the connection concerned.
     pub state: Option<Word>,
     /// Whether the 401 may ask a browser for the token (RFC 7617). On loopback a form has its own field for it.
@@ -151,6 +163,7 @@ impl Problem {
             detail: detail.into(),
             not_before: None,
             retry_after_s: None,
+            policies: Vec::new(),
             state: None,
             ask: false,
             allow: None,
@@ -164,6 +177,10 @@ impl Problem {
     }
     pub fn in_state(mut self, state: Option<Word>) -> Problem {
         self.state = state;
+        self
+    }
+    pub fn by_limit(mut self, name: &str) -> Problem {
+        self.policies.push(name.to_owned());
         self
     }
     pub fn retry_after(mut self, seconds: u64) -> Problem {
@@ -180,6 +197,9 @@ impl Problem {
         body.insert("instance".into(), json!(format!("urn:larder:request:{request_id}")));
         if let Some(at) = self.not_before {
             body.insert("not_before".into(), json!(at));
+        }
+        if !self.policies.is_empty() {
+            body.insert("violated-policies".into(), json!(self.policies));
         }
         if let Some(state) = self.state {
             body.insert("state".into(), json!(state.word()));
@@ -221,8 +241,9 @@ impl From<Denied> for Problem {
     fn from(denied: Denied) -> Problem {
         match denied {
             Denied::NotFound(what) => Problem::not_found(what),
-            Denied::NotYet { sentence, not_before, retry_after_s } => {
-                Problem { not_before, retry_after_s, ..Problem::new(Kind::NotYet, sentence) }
+            Denied::NotYet { sentence, limit, not_before, retry_after_s } => {
+                let policies = limit.into_iter().collect();
+                Problem { not_before, retry_after_s, policies, ..Problem::new(Kind::NotYet, sentence) }
             }
             Denied::Paused(why) => Problem::new(Kind::Paused, why),
             Denied::Invalid(why) => Problem::new(Kind::Invalid, why),

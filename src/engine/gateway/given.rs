@@ -49,6 +49,8 @@ pub struct Halt {
     /// One word for `Cache-Status`.
     pub word: &'static str,
     pub sentence: String,
+    /// The limit that says so, where one does.
+    pub limit: Option<String>,
     /// When it may be otherwise.
     pub not_before: Option<Wall>,
     pub retry_after_s: Option<u64>,

@@ -12,7 +12,7 @@ use crate::rules::budget::Refusal;
 
 impl Halt {
     fn new(kind: HaltKind, word: &'static str, sentence: String) -> Halt {
-        Halt { kind, word, sentence, not_before: None, retry_after_s: None }
+        Halt { kind, word, sentence, limit: None, not_before: None, retry_after_s: None }
     }
 
     pub fn stopping() -> Halt {
@@ -32,6 +32,10 @@ impl Halt {
     pub fn crowded() -> Halt {
         let sentence = "So many ask the same that this request could not be answered together with theirs. Ask again.";
         Halt { retry_after_s: Some(1), ..Halt::new(HaltKind::Unavailable, "crowded", sentence.to_owned()) }
+    }
+
+    fn by(self, limit: &str) -> Halt {
+        Halt { limit: Some(limit.to_owned()), ..self }
     }
 
     fn until(self, at: Steady, now: &Now) -> Halt {
@@ -54,12 +58,12 @@ impl Halt {
         match (stopped, stopped.refusal()) {
             (Stopped::Paused, _) => Halt::new(HaltKind::Paused, "paused", sentence),
             (Stopped::Store(e), _) => Halt::new(HaltKind::Unavailable, "unavailable", e.to_string()),
-            (_, Some(Refusal::NotUntil { at, .. })) => {
-                Halt::new(HaltKind::NotYet, "exhausted", sentence).until(*at, now)
+            (_, Some(Refusal::NotUntil { at, limit })) => {
+                Halt::new(HaltKind::NotYet, "exhausted", sentence).by(limit).until(*at, now)
             }
             (_, Some(Refusal::Held(hold))) => Halt::new(HaltKind::NotYet, "held", sentence).until(hold.until, now),
             (_, Some(Refusal::Probing { at })) => Halt::new(HaltKind::NotYet, "held", sentence).until(*at, now),
-            (_, Some(Refusal::NeverFits { .. })) => Halt::new(HaltKind::NotYet, "never_fits", sentence),
+            (_, Some(Refusal::NeverFits { limit })) => Halt::new(HaltKind::NotYet, "never_fits", sentence).by(limit),
             (_, None) => Halt::new(HaltKind::Unavailable, "unaskable", sentence),
         }
     }

@@ -158,7 +158,7 @@ fn resting(state: &State, now: &Now) -> Option<Denied> {
         Met::Denied(other) => return Some(other.clone()),
     };
     let (not_before, retry_after_s) = (Some(When(now.wall_of(at))), Some(at.since(now.steady).as_secs_ceil()));
-    Some(Denied::NotYet { sentence, not_before, retry_after_s })
+    Some(Denied::NotYet { sentence, limit: None, not_before, retry_after_s })
 }
 
 /// One reader of a stream; dropping it is leaving.

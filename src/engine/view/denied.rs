@@ -9,6 +9,8 @@ pub enum Denied {
     /// The budget, a hold or the minimum age says no until `not_before`.
     NotYet {
         sentence: String,
+        /// The limit that says so, where one does.
+        limit: Option<String>,
         not_before: Option<When>,
         retry_after_s: Option<u64>,
     },

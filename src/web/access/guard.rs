@@ -153,7 +153,7 @@ pub fn look_up(web: &WebState, peer: Option<IpAddr>, text: &str) -> Result<Shown
     let (peer, now) = (Peer::of(peer), web.shelf().now().steady);
     if !web.limits().listens_to(peer, now) {
         let wait = super::limits::BLOCK.as_secs_ceil();
-        let problem = Problem::new(Kind::TooFast, "Too many wrong tokens from this address. Wait a moment.");
+        let problem = Problem::new(Kind::Guessing, "Too many wrong tokens from this address. Wait a moment.");
         return Err(problem.retry_after(wait));
     }
     match web.shelf().check_token(text) {
@@ -202,5 +202,6 @@ pub fn check_rate(web: &WebState, viewer: &Viewer, change: Change) -> Result<(),
     if web.limits().admits_change(viewer.rate_key(), change) {
         return Ok(());
     }
-    Err(Problem::new(Kind::TooFast, "Too many changes at once from this token. Nothing was changed.").retry_after(1))
+    let sentence = "Too many changes at once from this token. Nothing was changed.";
+    Err(Problem::new(Kind::TooFast, sentence).by_limit(change.word()).retry_after(1))
 }

@@ -43,6 +43,13 @@ pub enum Change {
 }
 
 impl Change {
+    /// How the rate of such changes is called.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Change::Target => "changes of targets",
+            Change::Other => "changes",
+        }
+    }
     /// Of a request to the API.
     pub fn of(method: &Method, path: &str) -> Change {
         let parts: Vec<&str> = path.split('/').collect();

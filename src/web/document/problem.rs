@@ -10,6 +10,7 @@ impl PartialSchema for Problem {
     fn schema() -> RefOr<Schema> {
         let text = |doc: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(doc));
         let mut kinds: Vec<String> = Kind::ALL.into_iter().map(Kind::uri).collect();
+        kinds.sort();
         kinds.dedup();
         ObjectBuilder::new()
             .schema_type(Type::Object)

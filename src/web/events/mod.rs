@@ -118,7 +118,7 @@ pub async fn stream(
     let organization = scope(&viewer, asked.organization.as_deref())?;
     let resume = resume_from(&request, asked.after.as_deref())?;
     let Ok(place) = web.shared.streams.clone().try_acquire_owned() else {
-        return Err(Problem::new(Kind::Unavailable, "Too many event streams are open.").retry_after(15));
+        return Err(Problem::new(Kind::Busy, "Too many event streams are open.").retry_after(15));
     };
     let stop = web.shared.stop.clone();
     let filter = Filter { organization, connection: asked.connection, audience: viewer.audience() };

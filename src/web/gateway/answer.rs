@@ -207,6 +207,7 @@ fn denied(web: &WebState, halt: &Halt, how: &CacheStatus, reading: Reading) -> R
     let told = Problem {
         not_before: halt.not_before.map(When),
         retry_after_s: halt.retry_after_s.or(soon),
+        policies: halt.limit.iter().cloned().collect(),
         ..Problem::new(kind, halt.sentence.clone())
     };
     let mut response = problem(web, &told, reading == Reading::Head);

@@ -118,6 +118,9 @@ async fn wrong_tokens_are_slowed_down() {
         last = site.send(request.body(Body::empty()).unwrap()).await.status();
     }
     assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+    let request = ask(Method::GET, "/api/v1/connections", &[("authorization", "Bearer guess")]);
+    let told = json(site.send(request.body(Body::empty()).unwrap()).await).await;
+    assert_eq!(told["type"], "https://iana.org/assignments/http-problem-types#abnormal-usage-detected", "{told}");
     assert_eq!(site.get("/").await.status(), StatusCode::OK, "readers without a token are not concerned");
 }
 

@@ -94,6 +94,7 @@ async fn a_refused_refresh_says_until_when_and_why() {
     let mut sample = Sample::locked_out();
     sample.refresh = Err(Denied::NotYet {
         sentence: "The connection is held until 09:24: rate limited.".to_owned(),
+        limit: Some("status".to_owned()),
         not_before: Some(ago(-270)),
         retry_after_s: Some(270),
     });
@@ -115,6 +116,9 @@ async fn a_refused_refresh_says_until_when_and_why() {
       "detail": "The connection is held until 09:24: rate limited.",
       "instance": "(request)",
       "not_before": "2026-11-30T08:24:30Z",
+      "violated-policies": [
+        "status"
+      ],
       "state": "held"
     }
     "#);

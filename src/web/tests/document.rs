@@ -42,6 +42,7 @@ async fn is_for_people(path: &str, method: &str) -> bool {
     let site = Site::at(Listener::Loopback, Sample::calm());
     let path = path.replace("{connection}", "yard").replace("{target}", "controller");
     let path = path.replace("{operation}", "connections").replace("{type}", "When");
+    let path = path.replace("{organization}", "default");
     let path = path.as_str();
     let headers = [
         ("accept", "text/html"),
@@ -52,7 +53,7 @@ async fn is_for_people(path: &str, method: &str) -> bool {
     let answer = site.send(request.body(Body::empty()).unwrap()).await;
     let is_page = head(answer.headers(), "content-type").starts_with("text/html");
     match method {
-        "GET" => is_page,
+        "GET" => is_page && answer.status().is_success(),
         "POST" => {
             // Before the door it is the page that a form came from which is judged first.
             let told = answer.status() == StatusCode::FORBIDDEN;
