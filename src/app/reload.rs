@@ -65,6 +65,7 @@ impl Live {
         }
         let mut notes: Vec<String> = waiting(&configured.server, &settings.server).into_iter().collect();
         self.appliance.reread_polling(settings.polling).await;
+        self.serving.configured.reread("polling", settings.shown);
         for gone in runs.iter().filter(|own| settings.connections.iter().all(|spec| spec.key != own.key)) {
             if let Err(denied) = self.appliance.part(&gone.key, BY).await {
                 notes.push(format!("connection {} is not taken away: {}", gone.key.connection, denied.sentence()));

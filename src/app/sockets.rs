@@ -5,7 +5,7 @@ use crate::cli::Failure;
 use crate::config::ServerSpec;
 use crate::domain::setting::Setting;
 use crate::engine::appliance::Appliance;
-use crate::web::{Access, Bounds, WebState, serve_tcp, serve_unix};
+use crate::web::{Access, Bounds, Configured, WebState, serve_tcp, serve_unix};
 use std::fs::{DirBuilder, Permissions};
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -40,17 +40,18 @@ impl Sockets {
     }
 
     pub fn serve(self, appliance: &Appliance, server: &ServerSpec, settings: Vec<Setting>) -> Serving {
+        let configured = Configured::new(settings);
         let stop = CancellationToken::new();
         let own_name = rustix::system::uname().nodename().to_str().ok().map(str::to_owned);
         let access = Access::tcp(self.address, server.hosts.clone()).on_machine(own_name);
         let access = access.behind(server.trusted_proxy.clone()).framed_by(&server.frame_ancestors);
-        let network = WebState::stopping_with(appliance.clone(), access, stop.clone()).telling(settings);
+        let network = WebState::stopping_with(appliance.clone(), access, stop.clone()).telling(configured.clone());
         let network = network.below(server.base_path.clone());
         let local = network.behind(Access::local());
         let bounds = Bounds::of_machine();
         let tcp = guarded("TCP", serve_tcp(self.tcp, network, bounds));
         let tasks = [tcp, guarded("unix", serve_unix(self.unix, local, bounds))];
-        Serving { tasks, stop, address: self.address, path: self.path }
+        Serving { tasks, stop, address: self.address, path: self.path, configured }
     }
 }
 
@@ -60,6 +61,8 @@ pub struct Serving {
     stop: CancellationToken,
     address: SocketAddr,
     path: PathBuf,
+    /// What the pages tell of the configuration.
+    pub configured: Configured,
 }
 
 impl Serving {

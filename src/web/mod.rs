@@ -8,6 +8,7 @@ mod api;
 mod assets;
 mod base;
 mod build;
+mod configured;
 mod document;
 mod errors;
 mod events;
@@ -28,10 +29,10 @@ mod sample;
 mod tests;
 
 pub use access::{Access, Listener};
+pub use configured::Configured;
 pub use serving::{Bounds, serve_tcp, serve_unix};
 
 use crate::domain::base_path::BasePath;
-use crate::domain::setting::Setting;
 use crate::engine::appliance::Appliance;
 use access::forms::FormKey;
 use access::limits::Limits;
@@ -63,7 +64,7 @@ pub struct WebState {
     shared: Arc<Shared>,
     access: Arc<Access>,
     base: Arc<BasePath>,
-    settings: Arc<[Setting]>,
+    configured: Configured,
 }
 
 struct Shared {
@@ -104,11 +105,16 @@ impl WebState {
             boot: u32::from_le_bytes(boot),
             requests: AtomicU64::new(0),
         };
-        WebState { shared: Arc::new(shared), access: Arc::new(access), base: Arc::default(), settings: Arc::default() }
+        WebState {
+            shared: Arc::new(shared),
+            access: Arc::new(access),
+            base: Arc::default(),
+            configured: Configured::default(),
+        }
     }
     /// The same, telling what is configured.
-    pub fn telling(self, settings: Vec<Setting>) -> WebState {
-        WebState { settings: settings.into(), ..self }
+    pub fn telling(self, configured: Configured) -> WebState {
+        WebState { configured, ..self }
     }
     /// The same below a path that its proxy leaves in place.
     pub fn below(self, base: BasePath) -> WebState {
@@ -125,8 +131,8 @@ impl WebState {
     fn access(&self) -> &Access {
         &self.access
     }
-    fn settings(&self) -> &[Setting] {
-        &self.settings
+    fn configured(&self) -> &Configured {
+        &self.configured
     }
     fn base(&self) -> &BasePath {
         &self.base

@@ -7,7 +7,7 @@ use crate::webdriver::Browser;
 use serde_json::Value;
 
 /// One of each kind.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "/",
     "/c/yard",
     "/c/yard/t/controller",
@@ -20,6 +20,7 @@ const PAGES: [&str; 12] = [
     "/polling",
     "/settings",
     "/o/default/usage",
+    "/api",
 ];
 /// Refused; the browser itself says so in its console.
 const REFUSED: &str = "/c/nowhere";

@@ -311,7 +311,8 @@ fn choices(web: &WebState, key: &ConnectionKey, view: &ConnectionView, targets: 
         .flat_map(|t| t.items)
         .filter(|i| i.removed_at.is_none())
         .take(CHOICES)
-        .map(|i| Choice { key: i.key, title: i.title, state: i.state })
+        .filter(|i| i.key.len() <= show::LONGEST_KEY)
+        .map(|i| Choice { title: show::shorten(&i.title, 80), state: i.state.as_deref().map(show::state), key: i.key })
         .collect()
 }
 
@@ -336,7 +337,7 @@ fn job(face: &Face, job: JobView, choices: &[Choice]) -> Job {
         },
         at: face.moment(job.created_at),
         by: job.by,
-        message: job.message,
+        message: job.message.as_deref().map(|message| show::shorten(message, 600)),
         refresh: job.refresh.map(|r| (r.target, r.result)),
     }
 }

@@ -108,8 +108,9 @@ fn entry(visit: &Visit, face: &Face, entry: HistoryView, is_of_item: bool) -> En
             _ => "change",
         },
         title: show::shorten(&entry.title, 80),
-        href: (!is_of_item).then(|| format!("{}#history", tail(visit, &[("item", Some(&entry.key))]))),
-        state: entry.state,
+        href: (!is_of_item && entry.key.len() <= show::LONGEST_KEY)
+            .then(|| format!("{}#history", tail(visit, &[("item", Some(&entry.key))]))),
+        state: entry.state.as_deref().map(show::state),
         changes: entry.changes.into_iter().map(change).collect(),
     }
 }

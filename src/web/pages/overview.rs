@@ -18,6 +18,8 @@ use std::collections::BTreeSet;
 const ACTIVITY: usize = 20;
 /// Limits on a card beside the tightest; the connection's own page has all.
 const OTHERS: usize = 2;
+/// Characters of one sentence; JSON has all of it.
+const LONGEST: usize = 600;
 /// Polls that are told of before they come.
 const UPCOMING: usize = 5;
 /// Items on a card.
@@ -281,7 +283,7 @@ fn readings(face: &Face, items: &[ItemView]) -> Vec<Reading> {
     telling.sort_by_key(|i| (!active(i), std::cmp::Reverse(i.changed_at)));
     let reading = |i: &ItemView| Reading {
         title: show::shorten(&i.title, 60),
-        state: i.state.clone(),
+        state: i.state.as_deref().map(show::state),
         active: active(i),
         left: i.decays.as_ref().filter(|_| active(i)).map(|d| Left::until(face, d.ends_at)),
         changed: face.moment(i.changed_at),
@@ -291,8 +293,8 @@ fn readings(face: &Face, items: &[ItemView]) -> Vec<Reading> {
 
 pub fn findings(face: &Face, connection: &ConnectionView) -> Vec<Finding> {
     let shown = |f: &FindingView| Finding {
-        sentence: f.sentence.clone(),
-        detail: f.detail.clone(),
+        sentence: show::shorten(&f.sentence, LONGEST),
+        detail: f.detail.as_deref().map(|detail| show::shorten(detail, LONGEST)),
         since: face.moment(f.opened_at),
         times: (f.count > 1).then(|| show::count(f.count)),
         last: face.moment(f.last_seen_at),
@@ -354,7 +356,13 @@ pub fn line(face: &Face, root: &str, event: EventView) -> Activity {
     let decided = matches!(event.kind, "hold_started" | "breaker_opened" | "target_troubled" | "scan_troubled");
     let charges = |connection: &String| format!("{root}c/{}{suffix}#charges", segment(connection));
     let requests = event.connection.as_ref().filter(|_| decided).map(charges);
-    Activity { at: face.moment(event.at), icon: icon(event.kind), message: event.message, place, requests }
+    Activity {
+        at: face.moment(event.at),
+        icon: icon(event.kind),
+        message: show::shorten(&event.message, LONGEST),
+        place,
+        requests,
+    }
 }
 
 fn icon(kind: &str) -> &'static str {

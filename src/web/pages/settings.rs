@@ -59,7 +59,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         started: face.moment(health.started_at),
         notes: health.notes,
         own_names: OWN_NAMES,
-        rows: sees_all(&visit.viewer).then(|| web.settings().iter().map(|s| row(s, &polling)).collect()),
+        rows: sees_all(&visit.viewer).then(|| web.configured().now().iter().map(|s| row(s, &polling)).collect()),
         usage: format!("o/{}/usage", segment(organization.as_str())),
         organization: (organization != Organization::default()).then_some(organization.0),
         zone: reader.zone.as_ref().and_then(|zone| zone.iana_name()).unwrap_or_default().to_owned(),

@@ -299,6 +299,16 @@ pub enum Shown {
     Unknown,
 }
 
+/// Bytes of a key that a page has in a link or in a form; what has a longer one is reached by the API.
+pub const LONGEST_KEY: usize = 200;
+/// Characters of a state.
+const LONGEST_STATE: usize = 40;
+
+/// The state of an item, as the provider or a rule of its own calls it.
+pub fn state(word: &str) -> String {
+    shorten(word, LONGEST_STATE)
+}
+
 /// The longest text of a field that a page shows; JSON has all of it.
 const LONGEST: usize = 240;
 

@@ -202,8 +202,8 @@ fn hedges(face: &Face, view: &TargetView) -> Vec<Hedge> {
     let moving = view.items.iter().filter(|i| i.removed_at.is_none()).filter_map(|i| {
         let decay = i.decays.as_ref()?;
         Some(Hedge {
-            title: i.title.clone(),
-            state: decay.seen.clone(),
+            title: show::shorten(&i.title, 80),
+            state: show::state(&decay.seen),
             at: face.moment(i.observed_at.unwrap_or(as_of)),
         })
     });
@@ -231,9 +231,9 @@ fn item(face: &Face, item: &ItemView) -> Item {
     Item {
         title: show::shorten(&item.title, 120),
         key: show::shorten(&item.key, 60),
-        state: item.state.clone(),
+        state: item.state.as_deref().map(show::state),
         active: running,
-        assumed: item.decays.as_ref().filter(|_| !running).map(|d| (d.seen.clone(), face.moment(d.ends_at))),
+        assumed: item.decays.as_ref().filter(|_| !running).map(|d| (show::state(&d.seen), face.moment(d.ends_at))),
         fields: item.fields.iter().map(|(n, v)| (show::label(n), show::field(face, v))).collect(),
         changed: face.moment(item.changed_at),
         observed: face.maybe(item.observed_at),

@@ -1,7 +1,7 @@
 //! The pages as they read.
 
 use super::*;
-use crate::engine::view::{HoldView, TargetView};
+use crate::engine::view::{FieldShown, HistoryView, HoldView, ItemView, TargetView};
 use crate::web::sample::live;
 
 /// A page without what differs from run to run.
@@ -217,6 +217,33 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
     assert!(shared <= 50_000, "style and script have {shared} bytes");
     assert!(site.page("/c/yard/t/controller?page=80").await.contains("Zone 1999"));
     assert!(site.page("/c/yard/targets?page=21").await.contains("ECO-999"));
+}
+
+/// Right to left, of many bytes a character, and HTML; five megabytes of it, wherever a provider has a say.
+#[tokio::test]
+async fn what_is_too_long_is_cut_and_what_is_strange_is_text() {
+    let long = "\u{202e}<b>\u{5e9}\u{1f469}\u{200d}\u{1f33e}".repeat(300_000);
+    let mut sample = Sample::locked_out();
+    let pattern = sample.targets[0].items[0].clone();
+    let hostile = |n: usize| {
+        let mut item = ItemView { key: format!("{n}{long}"), title: long.clone(), ..pattern.clone() };
+        item.state = Some(long.clone());
+        item.decays.iter_mut().for_each(|decay| decay.seen.clone_from(&long));
+        item.fields = vec![("words".to_owned(), FieldShown::Text(long.clone()))];
+        item
+    };
+    sample.targets[0].items = (0..3).map(hostile).collect();
+    let entry = |h: HistoryView| HistoryView { key: long.clone(), title: long.clone(), state: Some(long.clone()), ..h };
+    sample.history = sample.history.into_iter().map(entry).collect();
+    sample.events.iter_mut().for_each(|event| event.message.clone_from(&long));
+    sample.jobs.iter_mut().for_each(|job| job.message = Some(long.clone()));
+    sample.connections[0].findings.iter_mut().for_each(|f| f.detail = Some(long.clone()));
+    let site = Site::loopback(sample);
+    for path in ["/", "/c/yard", "/c/yard/t/controller", "/c/yard/targets", "/activity", "/o/default/usage"] {
+        let page = site.page(path).await;
+        assert!(page.len() <= 100_000 && page.contains("</html>"), "{path} has {} bytes", page.len());
+        assert!(!page.contains("<b>\u{5e9}"), "{path} lets HTML through");
+    }
 }
 
 /// Writes the sample pages for the eye: `LARDER_PAGES=/tmp/pages cargo test --lib web::tests::pages_for_the_eye`.

@@ -4,13 +4,15 @@ use super::*;
 use crate::domain::setting::{Setting, Source};
 
 fn site(listener: Listener) -> Site {
-    let mut site = Site::at(listener, Sample::two_organizations());
+    let site = Site::at(listener, Sample::two_organizations());
     let setting = |key: &str, value: &str, source| Setting { key: key.to_owned(), value: value.to_owned(), source };
-    site.state = site.state.clone().telling(vec![
+    let settings = vec![
         setting("server.listen", "127.0.0.1:8474", Source::Usual),
         setting("server.data", "/srv/<larder>.redb", Source::File { name: "larder.toml".to_owned(), line: 3 }),
         setting("polling.workers", "8", Source::Variable("LARDER_POLLING_WORKERS".to_owned())),
-    ]);
+    ];
+    site.state.configured().reread("server", settings.clone());
+    site.state.configured().reread("polling", settings);
     site
 }
 
