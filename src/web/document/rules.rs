@@ -109,8 +109,8 @@ fn secured(path: &str, method: &str, operation: &mut Map<String, Value>) {
 /// What is read as JSON has an entity tag, and who has it is told so.
 fn validated(path: &str, method: &str, operation: &mut Map<String, Value>) {
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
-    let is_tagged = method == "get" && !is_open(path) && responses["200"]["content"].get("application/json").is_some();
-    if is_tagged {
+    let is_json = |response: &Value| response["content"].get("application/json").is_some();
+    if method == "get" && !is_open(path) && responses.get("200").is_some_and(is_json) {
         let tag = json!({ "description": "For `If-None-Match`.", "required": false, "schema": { "type": "string" } });
         responses["200"]["headers"]["ETag"] = tag;
         responses.insert("304".into(), json!({ "description": "It is as `If-None-Match` knows it." }));
@@ -192,5 +192,6 @@ fn require_all(schema: &mut Value) {
         let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
         schema["required"] = names.into();
     }
-    schema["allOf"].as_array_mut().into_iter().flatten().for_each(require_all);
+    let parts = schema.get_mut("allOf").and_then(Value::as_array_mut);
+    parts.into_iter().flatten().for_each(require_all);
 }

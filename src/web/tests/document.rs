@@ -247,6 +247,7 @@ fn the_document_is_whole() {
         }
     }
     walk(document, &mut |value| {
+        assert!(!value.is_null(), "a null is no schema, and no keyword has one");
         resolve(value, document);
     });
     assert!(!document.to_string().contains("ControlView_Option"), "a name for people");
