@@ -51,22 +51,14 @@ async fn tokens(address: SocketAddr, admin: &str) -> Vec<String> {
     tokens
 }
 
-async fn judged(program: &Path, folder: &Path, url: &str, tokens: &str, arguments: &[&str]) {
+async fn judged(program: &Path, folder: &Path, address: SocketAddr, tokens: &str, arguments: &[&str]) {
+    let (origin, document) = (format!("http://{address}"), format!("http://{address}/openapi.json"));
     let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/python");
     let mut command = tokio::process::Command::new(program);
     command.env_clear().env("HOME", folder).env("PATH", std::env::var("PATH").unwrap_or_default()).current_dir(folder);
     command.env("PYTHONPATH", hooks).env("SCHEMATHESIS_HOOKS", "schemathesis_hooks").env("LARDER_TOKENS", tokens);
-    command.args([
-        "run",
-        url,
-        "--checks",
-        CHECKS,
-        "--phases",
-        "examples,coverage,fuzzing",
-        "--seed",
-        "1",
-        "--no-color",
-    ]);
+    command.args(["run", &document, "--url", &origin, "--checks", CHECKS, "--phases", "examples,coverage,fuzzing"]);
+    command.args(["--seed", "1", "--no-color"]);
     command
         .args(["--request-timeout", "20", "--warnings", "off", "--continue-on-failure"])
         .args(arguments)
@@ -83,11 +75,10 @@ async fn schemathesis_finds_no_answer_that_the_document_does_not_tell_of() {
     let folder = tempfile::Builder::new().prefix("larder-judged-").tempdir().expect("a temporary folder");
     let (_demo, address, admin) = demonstration(folder.path()).await;
     let tokens = tokens(address, &admin).await.join(" ");
-    let url = format!("http://{address}/openapi.json");
     let document: Value = http::send(address, &Ask::get("/openapi.json")).await.expect(200).json();
     assert!(document["paths"].as_object().is_some_and(|paths| paths.len() > 20), "{document}");
     let excluded = NOT_ASKED.iter().chain([&LAST]).flat_map(|id| ["--exclude-operation-id", *id]);
-    let arguments: Vec<&str> = ["--max-examples", "12", "--workers", "2"].into_iter().chain(excluded).collect();
-    judged(&program, folder.path(), &url, &tokens, &arguments).await;
-    judged(&program, folder.path(), &url, &tokens, &["--max-examples", "12", "--include-operation-id", LAST]).await;
+    let arguments: Vec<&str> = ["--max-examples", "6", "--workers", "2"].into_iter().chain(excluded).collect();
+    judged(&program, folder.path(), address, &tokens, &arguments).await;
+    judged(&program, folder.path(), address, &tokens, &["--max-examples", "6", "--include-operation-id", LAST]).await;
 }

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// What the clients in Python are made of, whole: a client that fails does so because of what changed here.
 const PYTHON: &str = include_str!("requirements.txt");
+/// What asks an API by its document.
+const SCHEMATHESIS: &str = include_str!("schemathesis.txt");
 /// The public suite of HTTP caches, with the client that its own command line uses.
 const SUITE: [&str; 2] = ["http-cache-tests@0.4.5", "node-fetch@2.7.0"];
 
@@ -38,19 +40,27 @@ pub fn python() -> Option<PathBuf> {
     environment().map(|folder| folder.join("bin/python"))
 }
 
+/// In an environment of its own: it and the clients need not agree on anything.
+pub fn schemathesis() -> Option<PathBuf> {
+    static PLACE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let place = PLACE.get_or_init(|| environment_of("schemathesis", SCHEMATHESIS));
+    place.as_deref().map(|folder| folder.join("bin/schemathesis"))
+}
+
 fn environment() -> Option<&'static Path> {
     static PLACE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let place = PLACE.get_or_init(|| {
-        let python = program("python3", "python3-venv")?;
-        made("python", PYTHON, |folder| {
-            ran(Command::new(&python).args(["-m", "venv"]).arg(folder))?;
-            let list = folder.join("requirements.txt");
-            std::fs::write(&list, PYTHON).expect("a folder of ours");
-            let pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--retries", "2", "-r"];
-            ran(Command::new(folder.join("bin/python")).args(pip).arg(list))
-        })
-    });
-    place.as_deref()
+    PLACE.get_or_init(|| environment_of("python", PYTHON)).as_deref()
+}
+
+fn environment_of(name: &str, packages: &str) -> Option<PathBuf> {
+    let python = program("python3", "python3-venv")?;
+    made(name, packages, |folder| {
+        ran(Command::new(&python).args(["-m", "venv"]).arg(folder))?;
+        let list = folder.join("requirements.txt");
+        std::fs::write(&list, packages).expect("a folder of ours");
+        let pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--retries", "2", "-r"];
+        ran(Command::new(folder.join("bin/python")).args(pip).arg(list))
+    })
 }
 
 /// The script of [`AXE`].
