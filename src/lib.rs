@@ -122,7 +122,8 @@
 //! 3. If not, all who ask the same board one flight ([`engine::gateway::flight`]). It asks as the target whose question it is, and walks a
 //!    poll's path; else [`engine::fetch::pass`] waits its turn, is admitted, and [`upstream::Door::pass`] writes the client's request octet by
 //!    octet. The answer is classified, and teaches of holds and limits, as every other.
-//! 4. A good answer is put onto the shelf; a refusal or a failure leaves the last good one, which is served with its age and why.
+//! 4. A good answer is put onto the shelf; a refusal or a failure leaves the last good one, which is served with its age and why. One that is
+//!    too long for it goes on as it comes; where a limit counts what is in flight, its charge is settled when its last byte is there.
 //!
 //! Who asks for a stream of events joins it ([`engine::streams`]). [`rules::stream`] says when it is opened, once for all who read it and by
 //! [`upstream::Door::open`] with a permit; when again, after an end or a hold; and what a reader missed that was slow or away.

@@ -118,6 +118,7 @@ impl Running {
         let is_copy = copied.is_some();
         announce(core, std::mem::take(&mut self.firsts), copied).await?;
         access::begin(core, is_copy).await.map_err(|e| e.to_string())?;
+        gateway::filed::forget_doubtful(core).await.map_err(|e| e.to_string())?;
         settle_pending(core)?;
         fetch::token::begin(core).await.map_err(|e| e.to_string())?;
         jobs::recover(core).await?;

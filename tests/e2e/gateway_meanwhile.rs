@@ -147,3 +147,23 @@ async fn a_reading_of_a_target_that_was_under_way_while_somebody_wrote_is_kept_f
         assert_eq!(app.send(kept()).await.status, 504, "after a restart, by command: {by_command}");
     }
 }
+
+/// Nobody knows what a write did that was out when the process died, and what was read meanwhile may show the world before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_read_while_a_write_was_out_that_a_crash_ended_is_not_served() {
+    let slow = |asked: &Asked| Duration::from_secs(if asked.method == "PUT" { 60 } else { 0 });
+    let provider = Script::answering_each_after(slow, counting).await;
+    let mut app = TestApp::start(config(&provider.base_url())).await;
+    app.get("/gateway/hub/before").await.expect(200);
+    let (address, write) = (app.address, put(&app, "/gateway/hub/x"));
+    let written = tokio::spawn(async move { http::try_send(address, &write).await });
+    eventually("the write is out", SOON, || async { (provider.asked().len() == 2).then_some(()) }).await;
+    app.get("/gateway/hub/x").await.expect(200);
+    // What was read goes to the file with the next charge.
+    app.get("/gateway/hub/after").await.expect(200);
+    app.crash().await;
+    let kept = |path: &str| Ask::get(path).header("cache-control", "only-if-cached");
+    assert_eq!(app.send(kept("/gateway/hub/x")).await.status, 504);
+    app.send(kept("/gateway/hub/before")).await.expect(200);
+    assert!(written.await.expect("it waits").is_err(), "nobody was told what it did");
+}

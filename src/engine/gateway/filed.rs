@@ -9,7 +9,7 @@ use crate::domain::ids::{Caller, ConnectionKey, CredentialId, EventId};
 use crate::domain::time::Span;
 use crate::engine::core::{Conn, Core};
 use crate::rules::gateway::Location;
-use crate::store::{StoreError, Write};
+use crate::store::{Commit, StoreError, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -48,6 +48,19 @@ pub fn filing(core: &Core, shelved: &Shelved) -> Option<Write> {
 pub fn forgetting(core: &Core, conn: &Conn, written: &Location) -> Vec<Write> {
     let heads = heads(core, conn, |head| conn.desk.gate.forgets(written, head));
     heads.unwrap_or_default().into_iter().map(Write::Unshelve).collect()
+}
+
+/// What was filed while a write was out whose answer a crash took: nobody knows which of before and after it shows, and it is not served.
+pub async fn forget_doubtful(core: &Core) -> Result<(), StoreError> {
+    let pending = core.store.pending_charges()?;
+    for conn in core.connections.values().filter(|conn| conn.spec.gateway.enabled) {
+        let writes = pending.iter().filter(|c| c.connection == conn.spec.key && c.caller == Caller::Command);
+        let Some(since) = writes.map(|charge| charge.reserved_at.steady).min() else { continue };
+        let doubtful = heads(core, &conn, |head| head.as_of.steady >= since)?;
+        let writes = doubtful.into_iter().map(Write::Unshelve).collect();
+        core.commit(Commit { writes, ..Commit::default() }).await?;
+    }
+    Ok(())
 }
 
 /// All heads of a connection that `is_one` names.
