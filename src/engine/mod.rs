@@ -11,6 +11,7 @@
 //! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
+//! * [`burning`] how the units of a limit go
 //! * [`stood`] how connections stood, change by change
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
@@ -20,6 +21,7 @@ pub mod appliance;
 pub mod banners;
 pub mod budgets;
 pub mod build;
+pub mod burning;
 pub mod conn;
 pub mod connections;
 pub mod controls;

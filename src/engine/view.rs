@@ -3,6 +3,7 @@
 //! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
 
 mod banner;
+mod burn;
 mod controls;
 mod denied;
 mod field;
@@ -18,6 +19,7 @@ use crate::domain::finding::Finding;
 use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
 use crate::domain::state::State;
 pub use banner::{ActionKind, ActionView, BannerView, TurnView};
+pub use burn::{BurnView, LevelView};
 pub use controls::*;
 pub use denied::Denied;
 pub use field::FieldShown;

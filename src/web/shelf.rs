@@ -42,6 +42,7 @@ pub trait Shelf: Keeper {
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
     fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied>;
     fn stood(&self, key: &ConnectionKey, long: Span) -> Result<StoodView, Denied>;
+    fn burn(&self, key: &ConnectionKey, wanted: Option<(&str, Option<&str>)>) -> Result<Option<BurnView>, Denied>;
     fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied>;
     fn job(&self, id: JobId) -> Result<JobView, Denied>;
     fn jobs(&self, key: &ConnectionKey, limit: usize) -> Result<Vec<JobView>, Denied>;
@@ -137,6 +138,9 @@ impl Shelf for Appliance {
     }
     fn stood(&self, key: &ConnectionKey, long: Span) -> Result<StoodView, Denied> {
         Appliance::stood(self, key, long)
+    }
+    fn burn(&self, key: &ConnectionKey, wanted: Option<(&str, Option<&str>)>) -> Result<Option<BurnView>, Denied> {
+        Appliance::burn(self, key, wanted)
     }
     fn spend(&self, ask: &SpendAsk) -> Result<SpendView, Denied> {
         Appliance::spend(self, ask)

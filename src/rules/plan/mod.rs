@@ -7,6 +7,7 @@
 //! comes free a window after its answer arrived.
 
 mod book;
+pub mod burn;
 pub mod choice;
 #[cfg(test)]
 mod tests;
@@ -129,6 +130,8 @@ pub struct Share {
     /// Of those, rounded up: everybody's, and this connection's alone.
     pub percent: u64,
     pub own_percent: u64,
+    /// Units that everybody together takes of it in a window.
+    pub asked: f64,
 }
 
 impl Plan {
@@ -273,11 +276,13 @@ fn share(book: &Book<'_>, gaps: &[Span]) -> Option<Share> {
     let parts: Vec<f64> = book.units().zip(gaps).filter(|(units, _)| *units > 0).map(part).collect();
     // Floats beyond a whole percent are not rounded up to the next.
     let percent = |share: f64| (share * 100.0 - 1e-6).ceil().max(0.0) as u64;
+    let all: f64 = parts.iter().sum();
     Some(Share {
         limit: book.limit.name.clone(),
         endpoint: book.endpoint.clone(),
         available,
-        percent: percent(parts.iter().sum()),
+        percent: percent(all),
         own_percent: percent(parts.first().copied().unwrap_or(0.0)),
+        asked: all * available as f64,
     })
 }

@@ -1,6 +1,7 @@
 //! `/c/{connection}`: how one connection stands, what its budget is spent on, and what can be done.
 
 use super::banner::{Banner, banner};
+use super::burn::{self, Burned};
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::plan::cost_of;
 use super::scans::{self, Scan};
@@ -46,6 +47,7 @@ struct Page {
     recovery: Option<String>,
     breaker: Option<&'static str>,
     stood: Stood,
+    burned: Option<Burned>,
     findings: Vec<Finding>,
     gauges: Vec<Gauge>,
     strip: Strip,
@@ -176,6 +178,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         passing: view.passing_holds.iter().map(|h| hold(&face, h)).collect(),
         recovery: view.recovery.as_ref().map(|r| r.sentence.clone()),
         breaker: (view.breaker != "closed").then_some(view.breaker),
+        burned: burn::burned(&web, &visit, &face, &key)?,
         stood: stood::stood(&face, &web.shelf().stood(&key, stood::DAY)?),
         findings: findings(&face, &view),
         gauges: view.budget.iter().map(|b| gauge(&face, b)).collect(),

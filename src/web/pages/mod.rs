@@ -4,6 +4,7 @@
 pub mod actions;
 pub mod activity;
 mod banner;
+mod burn;
 pub mod connection;
 pub mod controls;
 pub mod credential;
@@ -91,6 +92,9 @@ pub struct Query {
     pub item: Option<String>,
     pub before: Option<u64>,
     pub after: Option<u64>,
+    /// The limit that is looked at, and the endpoint where each has a book of its own.
+    pub limit: Option<String>,
+    pub endpoint: Option<String>,
 }
 
 impl Query {

@@ -246,6 +246,10 @@ impl Shelf for Sample {
         };
         Ok(SpendStrip { from: ago(300), until: ago(0), slice_seconds: 10, slices: (0..slices).map(slice).collect() })
     }
+    fn burn(&self, key: &ConnectionKey, wanted: Option<(&str, Option<&str>)>) -> Result<Option<BurnView>, Denied> {
+        self.connection(key)?;
+        Ok((key.connection.as_str() == "yard").then(|| views::burn(wanted)))
+    }
     fn stood(&self, key: &ConnectionKey, _: Span) -> Result<StoodView, Denied> {
         self.connection(key)?;
         Ok(views::stood(key))

@@ -500,3 +500,30 @@ pub fn stood(key: &ConnectionKey) -> StoodView {
     };
     StoodView { from: ago(86_400), until: ago(0), stretches }
 }
+
+/// The day of the account began at 01:00 in Zurich; a fifth of it is spent.
+pub fn burn(wanted: Option<(&str, Option<&str>)>) -> BurnView {
+    let level = |seconds, left| LevelView { at: ago(seconds), left };
+    let limits = [("status", Some("/statusschedule.php")), ("account", None)];
+    let (limit, endpoint) = limits.into_iter().find(|l| Some(*l) == wanted).unwrap_or(("account", None));
+    BurnView {
+        limit: limit.to_owned(),
+        endpoint: endpoint.map(str::to_owned),
+        requests: 2000,
+        used: 412,
+        foreign: 0,
+        remaining: 1588,
+        kept: 40,
+        resets_at: Some(ago(-56_400)),
+        from: ago(30_000),
+        now: ago(0),
+        until: ago(-56_400),
+        actual: vec![level(30_000, 2000.0), level(9_000, 1700.0), level(8_400, 1700.0), level(0, 1588.0)],
+        planned: vec![level(30_000, 2000.0), level(-56_400, 848.0)],
+        projected: vec![level(0, 1588.0), level(-56_400, 836.0)],
+        looked_at_seconds: Seconds::whole(21_600),
+        runs_out_at: None,
+        spare: 796,
+        limits: limits.map(|(l, e)| (l.to_owned(), e.map(str::to_owned))).to_vec(),
+    }
+}

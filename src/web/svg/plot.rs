@@ -33,6 +33,7 @@ impl Anchor {
 }
 
 pub struct Plot {
+    height: u32,
     out: String,
 }
 
@@ -43,7 +44,7 @@ macro_rules! draw {
 
 impl Plot {
     pub fn new(class: &str, height: u32) -> Plot {
-        let mut plot = Plot { out: String::new() };
+        let mut plot = Plot { height, out: String::new() };
         draw!(
             plot,
             "<svg class=\"{class}\" width=\"100%\" height=\"{height}\" aria-hidden=\"true\" focusable=\"false\">"
@@ -69,6 +70,33 @@ impl Plot {
     pub fn upright(&mut self, class: &str, x: f64, (top, bottom): (f64, f64)) {
         let (x, top, bottom) = (percent(inside(x)), short(top), short(bottom));
         draw!(self, "<line class=\"{class}\" x1=\"{x}\" x2=\"{x}\" y1=\"{top}\" y2=\"{bottom}\"/>");
+    }
+
+    /// Through these points; nothing where they are fewer than two.
+    pub fn path(&mut self, class: &str, points: &[Point]) {
+        if points.len() < 2 {
+            return;
+        }
+        let height = self.height;
+        // Inside it a thousand is the whole width.
+        draw!(
+            self,
+            "<svg width=\"100%\" height=\"{height}\" viewBox=\"0 0 1000 {height}\" preserveAspectRatio=\"none\"><path class=\"{class}\" d=\""
+        );
+        for (n, (x, y)) in points.iter().enumerate() {
+            let (letter, x, y) = (if n == 0 { 'M' } else { 'L' }, short(inside(*x) * 1000.0), short(*y));
+            draw!(self, "{letter}{x} {y}");
+        }
+        self.out.push_str("\"/></svg>");
+    }
+
+    /// The surface between a line and the ground.
+    pub fn area(&mut self, class: &str, points: &[Point], ground: f64) {
+        if let [first, .., last] = points {
+            let closed: Vec<Point> =
+                [&[(first.0, ground)], points, &[(last.0, ground)]].into_iter().flatten().copied().collect();
+            self.path(class, &closed);
+        }
     }
 
     pub fn text(&mut self, class: &str, (x, y): Point, anchor: Anchor, text: &str) {
@@ -111,9 +139,11 @@ mod tests {
     fn a_sheet_is_wide_in_shares_and_high_in_pixels() {
         let mut plot = Plot::new("plot", 100);
         plot.block("b", (0.25, 0.5), (10.0, 30.5));
+        plot.path("p", &[(0.0, 0.0), (1.0, 50.0)]);
         plot.text("t", (0.5, 90.0), Anchor::Middle, "a < b & c");
         let drawn = plot.done();
         assert!(drawn.contains("<rect class=\"b\" x=\"25%\" y=\"10\" width=\"25%\" height=\"20.5\"/>"), "{drawn}");
+        assert!(drawn.contains("d=\"M0 0L1000 50\""), "{drawn}");
         assert!(drawn.contains("x=\"50%\" y=\"90\" text-anchor=\"middle\">a &lt; b &amp; c</text>"), "{drawn}");
         assert!(!drawn.contains("style"), "{drawn}");
     }
@@ -123,6 +153,8 @@ mod tests {
         let empty = Plot::new("plot", 100).done();
         let mut plot = Plot::new("plot", 100);
         plot.block("b", (0.5, 0.5), (0.0, 9.0));
+        plot.path("p", &[(0.1, 1.0)]);
+        plot.area("a", &[], 9.0);
         assert_eq!(plot.done(), empty);
     }
 
@@ -131,6 +163,7 @@ mod tests {
         fn whatever_the_numbers_are_the_drawing_stays_on_its_sheet(x in any::<f64>(), width in any::<f64>(), y in any::<f64>()) {
             let mut plot = Plot::new("plot", 100);
             plot.block("b", (x, x + width), (0.0, y));
+            plot.path("p", &[(x, y), (width, y)]);
             let drawn = plot.done();
             prop_assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{}", drawn);
             for share in drawn.split("x=\"").skip(1).filter_map(|rest| rest.split_once("%\"").map(|(n, _)| n)) {
