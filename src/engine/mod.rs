@@ -11,7 +11,7 @@
 //! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
-//! * [`burning`] how the units of a limit go
+//! * [`burning`] how the units of a limit go · [`series`] how the fields of an item went
 //! * [`stood`] how connections stood, change by change
 //! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
 
@@ -47,6 +47,7 @@ pub mod retention;
 pub mod roster;
 pub mod rotation;
 pub mod scans;
+pub mod series;
 pub mod sharing;
 pub mod snapshot;
 pub mod spending;

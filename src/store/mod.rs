@@ -5,6 +5,7 @@
 //! `tables` has the whole key space on one page; `open`, `migrate` and `backup` are about the file as a file.
 
 mod access;
+mod answered;
 mod backup;
 mod begin;
 mod behind;

@@ -194,6 +194,7 @@ pub fn router(state: WebState) -> Router {
         .route("/c/{connection}/credential", get(pages::credential::page))
         .route("/c/{connection}/targets", get(pages::targets::page))
         .route("/c/{connection}/t/{target}", get(pages::target::page))
+        .route("/c/{connection}/t/{target}/history", get(pages::series::page))
         .route("/polling", get(pages::polling::page))
         .route("/plan", get(pages::plan::page))
         .route("/spend", get(pages::spend::page))

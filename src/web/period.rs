@@ -124,7 +124,7 @@ fn read_range(text: &str) -> Result<&'static str, Problem> {
 }
 
 /// `24h`, `7d`.
-fn read_length(range: &str) -> Option<Span> {
+pub fn read_length(range: &str) -> Option<Span> {
     let (number, unit) = range.split_at_checked(range.len().checked_sub(1)?)?;
     let seconds = if unit == "d" { 86_400 } else { 3600 };
     Some(Span::from_secs(number.parse::<u64>().ok()?.saturating_mul(seconds)))

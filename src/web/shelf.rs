@@ -39,6 +39,7 @@ pub trait Shelf: Keeper {
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
     fn target(&self, key: &TargetKey) -> Result<TargetView, Denied>;
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied>;
+    fn series(&self, key: &TargetKey, item: &str, long: Span) -> Result<SeriesView, Denied>;
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
     fn spend_strip(&self, key: &ConnectionKey, slices: usize) -> Result<SpendStrip, Denied>;
     fn stood(&self, key: &ConnectionKey, long: Span) -> Result<StoodView, Denied>;
@@ -129,6 +130,9 @@ impl Shelf for Appliance {
     }
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
         Appliance::history(self, key, ask)
+    }
+    fn series(&self, key: &TargetKey, item: &str, long: Span) -> Result<SeriesView, Denied> {
+        Appliance::series(self, key, item, long)
     }
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied> {
         Appliance::ledger(self, key, after, limit)

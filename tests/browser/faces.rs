@@ -11,6 +11,7 @@ const PAGES: [&str; 13] = [
     "/",
     "/c/yard",
     "/c/yard/t/controller",
+    "/c/yard/t/controller/history",
     "/c/yard/targets",
     "/c/yard/controls?interval=30s&interval_for=3h",
     "/c/yard/credential",

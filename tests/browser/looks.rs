@@ -117,7 +117,7 @@ const FACE: &str = "const of = e => getComputedStyle(e); const clear = 'rgba(0, 
 /// Headings of the first rank, things without a name, the language.
 const STRUCTURE: &str = "const named = e => e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.title
         || e.textContent.trim() || (e.labels && e.labels.length) || e.getAttribute('aria-hidden') === 'true';
-    const things = [...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, svg')].filter(e => !e.hidden);
+    const things = [...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, svg:not(svg svg)')].filter(e => !e.hidden);
     return [document.querySelectorAll('h1').length, things.filter(e => !named(e)).map(e => e.outerHTML.slice(0, 200)), document.documentElement.lang]";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,6 +11,7 @@ mod faces;
 mod forms;
 mod live;
 mod looks;
+mod plots;
 mod proxy;
 mod streams;
 mod webdriver;

@@ -50,3 +50,25 @@ async fn every_request_is_somebodys_through_crashes() {
     let said = app.larder(&["verify", data.to_str().expect("a path")]).await.expect(0);
     assert!(said.all().contains("of spending"), "{}", said.all());
 }
+
+/// What the page draws of a limit ends where the ledger stands, whoever of those that share its credential spent it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_burn_down_ends_where_the_ledger_stands() {
+    let provider = FakeProvider::unlimited().await;
+    let day = |c: Connection| c.no_limits().limit("day", 300, "24h", "").quiet().min_age("1ms");
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(day)).await;
+    app.has_polled("yard", "controller").await;
+    for _ in 0..4 {
+        app.operator().refreshes("yard", "controller").await;
+    }
+    app.crash().await;
+    let left = app.connection("yard").await["budget"][0]["remaining"].as_u64().expect("what is left");
+    assert_eq!(left, 295, "a poll and four refreshes");
+    let page = app.get("/c/yard").await.body;
+    let burn = page.split("id=\"burn\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("the plot");
+    let rows: Vec<&str> = burn.split("<tr><th").skip(2).collect();
+    assert!(rows.iter().any(|row| row.contains("<td>295</td>")), "now: {rows:#?}");
+    assert!(rows.first().is_some_and(|row| row.contains("<td>300</td>")), "a day ago nothing was spent: {rows:#?}");
+    assert_eq!(burn.matches("class=\"actual\"").count(), 1, "{burn}");
+    assert!(burn.contains("to spare"), "{burn}");
+}

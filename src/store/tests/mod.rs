@@ -1,6 +1,7 @@
 //! The store from outside, in the words of its callers.
 
 mod access;
+mod answered;
 mod behind;
 mod crash;
 mod disk;

@@ -95,7 +95,6 @@ struct Poll {
 struct Strip {
     svg: String,
     from: Moment,
-    until: Moment,
     slice: String,
     total: String,
     callers: Vec<(&'static str, String)>,
@@ -247,7 +246,6 @@ fn strip(face: &Face, strip: &SpendStrip) -> Strip {
     Strip {
         svg: stack::bars(&bars, strip.until.0, &face.axis()),
         from: face.moment(strip.from),
-        until: face.moment(strip.until),
         slice: show::span(strip.slice_seconds),
         total: show::count(strip.slices.iter().map(svg::total).sum()),
         rows: bars.iter().filter(|bar| svg::total(&bar.units) > 0).map(row).collect(),

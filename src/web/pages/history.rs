@@ -17,6 +17,8 @@ pub struct History {
     pub item: Option<(String, String)>,
     pub newer: Option<String>,
     pub older: Option<String>,
+    /// The page with its plot.
+    pub plot: Option<String>,
     pub csv: String,
     pub jsonl: String,
 }
@@ -54,6 +56,7 @@ pub fn history(web: &WebState, visit: &Visit, face: &Face, root: &str, key: &Tar
             .map(|key| (title.unwrap_or(show::shorten(&key, 60)), format!("{}#history", tail(visit, &[])))),
         newer: newer.map(way),
         older: older.map(way),
+        plot: Some(format!("{root}c/{connection}/t/{target}/history{}", tail(visit, &[("item", item.as_deref())]))),
         csv: file("csv"),
         jsonl: file("jsonl"),
         entries: page.rows.into_iter().rev().map(|h| entry(visit, face, h, item.is_some())).collect(),

@@ -17,6 +17,7 @@ pub mod polling;
 pub mod reader;
 pub mod reference;
 mod scans;
+pub mod series;
 pub mod settings;
 pub mod show;
 pub mod spend;

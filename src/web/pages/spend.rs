@@ -53,8 +53,6 @@ struct Choice {
 
 struct Chart {
     svg: String,
-    from: Moment,
-    until: Moment,
     bar: String,
     callers: Vec<(&'static str, String)>,
     rows: Vec<(Moment, Vec<String>)>,
@@ -201,8 +199,6 @@ fn chart(face: &Face, period: &Period, view: &SpendView) -> Option<Chart> {
     let one = Span::from_secs(if period.per == Per::Hour { 3600 } else { 86_400 });
     let bar = Span(one.0.saturating_mul(together as u64));
     Some(Chart {
-        from: face.moment(view.from),
-        until: face.moment(view.to),
         bar: show::span(bar.as_secs()),
         rows: bars.iter().filter(|bar| svg::total(&bar.units) > 0).map(row).collect(),
         callers: callers.iter().map(|c| (c.word(), show::count(spent(*c)))).collect(),

@@ -230,6 +230,11 @@ impl Shelf for Sample {
         let wanted = all.into_iter().filter(|h| ask.item.as_ref().is_none_or(|item| *item == h.key));
         Ok(page(wanted.collect(), ask.from, ask.limit, |h| h.seq))
     }
+    fn series(&self, key: &TargetKey, item: &str, _: Span) -> Result<SeriesView, Denied> {
+        let items = self.target(key)?.items;
+        let item = items.into_iter().find(|i| i.key == item);
+        item.map(|item| views::series(&item)).ok_or_else(|| Denied::NotFound("There is no such item.".to_owned()))
+    }
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied> {
         self.connection(key)?;
         let own = self.charges.iter().filter(|c| c.connection == key.connection.0).cloned().collect();

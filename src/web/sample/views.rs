@@ -527,3 +527,33 @@ pub fn burn(wanted: Option<(&str, Option<&str>)>) -> BurnView {
         limits: limits.map(|(l, e)| (l.to_owned(), e.map(str::to_owned))).to_vec(),
     }
 }
+
+/// The zone ran twice; nobody saw it for a quarter of an hour, and for an hour it was not in the answers.
+pub fn series(item: &ItemView) -> SeriesView {
+    let points = |points: &[(i64, Option<&str>)]| {
+        points.iter().map(|(at, value)| (ago(*at), value.map(str::to_owned))).collect::<Vec<_>>()
+    };
+    let state = points(&[
+        (86_400, Some("idle")),
+        (50_000, Some("running")),
+        (49_400, Some("idle")),
+        (40_000, None),
+        (36_400, Some("idle")),
+        (370, Some("running")),
+    ]);
+    let seconds = points(&[(86_400, Some("600")), (60_000, Some("900")), (40_000, None), (36_400, Some("300"))]);
+    SeriesView {
+        key: item.key.clone(),
+        title: item.title.clone(),
+        from: ago(86_400),
+        until: ago(0),
+        fields: vec![
+            FieldSeries { field: "state".to_owned(), points: state },
+            FieldSeries { field: "planned_seconds".to_owned(), points: seconds },
+        ],
+        stale: vec![(ago(30_000), ago(29_100))],
+        stale_known_from: None,
+        cut_at: None,
+        kept_for: None,
+    }
+}

@@ -1,13 +1,14 @@
-//! Drawings: SVG with classes, no colour and no style in it. Numbers, moments and the words of closed lists in, markup out; whatever a
-//! provider or a file said is told beside a drawing, never in it. Each has its figures in a table on the same page, so it is hidden from those
+//! Drawings: SVG with classes, no colour and no style in it. Numbers, moments and words in, markup out: texts are escaped in one place, the
+//! sheet. Each has its figures in a table on the same page, so it is hidden from those
 //! who listen. Must not know where the figures come from, nor a clock.
 //!
-//! * [`gauge`](gauge()) a limit · [`burn`](mod@burn) how its units go · [`stack`] who spent how much, bar by bar · [`states`] how a connection stood
+//! * [`gauge`](gauge()) a limit · [`burn`](mod@burn) how its units go · [`stack`] who spent how much, bar by bar · [`states`] how a connection stood · [`series`] how a field went
 //! * [`plot`] the sheet that they are drawn on, [`ticks`] the places of its lines and what they are called
 
 pub mod burn;
 mod gauge;
 mod plot;
+pub mod series;
 pub mod stack;
 pub mod states;
 pub mod ticks;

@@ -32,6 +32,9 @@ impl Anchor {
     }
 }
 
+/// Narrower blocks have no name in them.
+const ROOM: f64 = 0.04;
+
 pub struct Plot {
     height: u32,
     out: String,
@@ -102,6 +105,21 @@ impl Plot {
     pub fn text(&mut self, class: &str, (x, y): Point, anchor: Anchor, text: &str) {
         let (x, y, anchor, text) = (percent(inside(x)), short(y), anchor.word(), escaped(text));
         draw!(self, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
+    }
+
+    /// A block with its name inside, as far as there is room for it.
+    pub fn named(&mut self, class: &str, (left, right): (f64, f64), (top, bottom): (f64, f64), name: &str) {
+        let (left, right) = (inside(left), inside(right));
+        if right - left < ROOM {
+            return self.block(class, (left, right), (top, bottom));
+        }
+        let (x, width, y, height) = (percent(left), percent(right - left), short(top), short(bottom - top));
+        let (base, name) = (short((bottom - top) / 2.0 + 4.0), escaped(name));
+        draw!(
+            self,
+            "<svg x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"><rect class=\"{class}\" width=\"100%\" height=\"100%\"/>\
+             <text class=\"name\" x=\"6\" y=\"{base}\">{name}</text></svg>"
+        );
     }
 
     pub fn done(mut self) -> String {

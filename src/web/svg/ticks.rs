@@ -92,6 +92,24 @@ pub fn units(highest: u64) -> Vec<u64> {
     (1..=highest.div_ceil(step)).map(|n| n.saturating_mul(step)).collect()
 }
 
+/// Round numbers that a value lies between, from one no greater than `low` to one no less than `high`.
+pub fn values(low: f64, high: f64) -> Vec<f64> {
+    let (low, high) = match (low, high) {
+        (low, high) if !(low.is_finite() && high.is_finite()) => (0.0, 1.0),
+        (low, high) if high - low <= low.abs().max(high.abs()) * 1e-9 => {
+            let room = (low.abs() * 0.05).max(0.5);
+            (low - room, high + room)
+        }
+        both => both,
+    };
+    let raw = (high - low) / 3.0;
+    let decade = 10f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * decade).find(|step| *step >= raw).unwrap_or(raw);
+    let (first, last) = ((low / step).floor(), (high / step).ceil());
+    let count = (last - first).clamp(1.0, 8.0) as usize;
+    (0..=count).map(|n| (first + n as f64) * step).collect()
+}
+
 /// As the tests read times.
 #[cfg(test)]
 pub const UTC: Axis<'static> = Axis { zone: &TimeZone::UTC, hours: "%H:%M", seconds: "%H:%M:%S" };
@@ -141,7 +159,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn values_lie_between_round_ones() {
+        for (low, high, expected) in [
+            (10.0, 20.0, &[10.0, 15.0, 20.0][..]),
+            (0.0, 1.0, &[0.0, 0.5, 1.0]),
+            (-3.0, 7.0, &[-5.0, 0.0, 5.0, 10.0]),
+            (f64::INFINITY, f64::NEG_INFINITY, &[0.0, 0.5, 1.0]),
+        ] {
+            assert_eq!(values(low, high), expected, "{low} to {high}");
+        }
+        assert!(values(21.5, 21.5).windows(2).all(|w| w[0] < w[1]));
+    }
+
     proptest! {
+        #[test]
+        fn every_value_has_a_line_above_and_below(a in -1e12f64..1e12, b in -1e12f64..1e12) {
+            let (low, high) = (a.min(b), a.max(b));
+            let lines = values(low, high);
+            prop_assert!(lines.len() <= 9 && lines[0] <= low + 1e-3 && lines[lines.len() - 1] >= high - 1e-3, "{:?}", lines);
+        }
+
         #[test]
         fn there_are_few_of_them_and_they_reach_far_enough(highest in any::<u64>(), length in 1i64..40_000_000_000, most in 3usize..9) {
             let numbers = units(highest);

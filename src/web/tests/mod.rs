@@ -7,6 +7,7 @@ mod door;
 mod history;
 mod pages;
 mod plan;
+mod plots;
 mod reader;
 mod rights;
 mod settings;

@@ -201,6 +201,7 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
         "/c/yard/t/controller",
         "/c/yard/t/controller?page=80",
         "/c/yard/t/controller?page=99",
+        "/c/yard/t/controller/history",
         "/spend?range=400d",
         "/activity",
         "/settings",
