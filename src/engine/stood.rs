@@ -1,10 +1,11 @@
-//! How connections stood: looked at every half a minute, and written down where it is otherwise than before. What nobody saw, because Larder did
+//! How connections stood: looked at every ten seconds, and written down where it is otherwise than before. What nobody saw, because Larder did
 //! not run, is written down as that at the next start. Knows the one word of each connection; must not know what it follows from.
 
 use super::appliance::Appliance;
-use super::core::Core;
-use super::present;
+use super::core::{Conn, Core};
+use super::snapshot::{self, Snapshot};
 use super::view::{Denied, StoodStretch, StoodView, When};
+use super::voices;
 use crate::domain::ids::ConnectionKey;
 use crate::domain::state::{State, Stood};
 use crate::domain::time::{Now, Span, Stamp, Steady};
@@ -12,12 +13,12 @@ use crate::store::{Commit, Lane, StoreError, Write};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const EVERY: Span = Span::from_secs(30);
+const EVERY: Span = Span::from_secs(10);
 /// How long it is remembered.
 const KEEP: Span = Span::from_secs(8 * 86_400);
 /// Changes that are forgotten at once.
 const FORGET: usize = 50;
-/// Changes that are read for one look: more than a day can have.
+/// Changes that are read for one look: what flickers with every look for half a day.
 const MOST: usize = 4_000;
 
 /// What was written down last of each connection.
@@ -62,7 +63,7 @@ async fn look(core: &Core, known: &mut Known) -> Result<(), StoreError> {
     let (mut writes, mut seen) = (Vec::new(), Known::new());
     for conn in core.connections.values() {
         let key = &conn.spec.key;
-        let state = Some(present::connection(core, &conn)?.state);
+        let state = Some(word(core, &conn)?);
         seen.insert(key.clone(), state);
         if known.get(key) == Some(&state) {
             continue;
@@ -73,9 +74,20 @@ async fn look(core: &Core, known: &mut Known) -> Result<(), StoreError> {
         let old = core.store.stood_before(key, over, FORGET)?;
         writes.extend(old.into_iter().map(|since| Write::ForgetStood(key.clone(), since)));
     }
+    // One that is taken away while everything runs is seen by nobody until it comes back.
+    let gone = known.keys().filter(|key| !seen.contains_key(key));
+    let since = core.clock.now().stamp();
+    writes.extend(gone.map(|key| Write::Stood(key.clone(), Stood { since, state: None })));
     write(core, writes).await?;
     *known = seen;
     Ok(())
+}
+
+/// As every surface says it.
+fn word(core: &Core, conn: &Conn) -> Result<State, StoreError> {
+    let snapshot = Snapshot::take(core, conn)?;
+    let watched = snapshot::watched(core, conn, &snapshot)?;
+    Ok(voices::spoken(&snapshot::voices(&watched), snapshot::own_word(conn, &snapshot)).state)
 }
 
 /// With whatever is written next: a change that a crash takes is one that nobody saw.
