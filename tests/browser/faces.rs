@@ -7,7 +7,7 @@ use crate::webdriver::Browser;
 use serde_json::Value;
 
 /// One of each kind.
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "/",
     "/c/yard",
     "/c/yard/t/controller",

@@ -62,8 +62,9 @@ async fn the_burn_down_ends_where_the_ledger_stands() {
         app.operator().refreshes("yard", "controller").await;
     }
     app.crash().await;
-    let left = app.connection("yard").await["budget"][0]["remaining"].as_u64().expect("what is left");
-    assert_eq!(left, 295, "a poll and four refreshes");
+    let connection = app.connection("yard").await;
+    let left = members(&connection, "budget").iter().filter_map(|b| b["remaining"].as_u64()).min();
+    assert_eq!(left, Some(295), "a poll and four refreshes: {connection}");
     let page = app.get("/c/yard").await.body;
     let burn = page.split("id=\"burn\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("the plot");
     let rows: Vec<&str> = burn.split("<tr><th").skip(2).collect();
