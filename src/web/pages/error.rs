@@ -1,12 +1,13 @@
 //! The page for people where something was refused: what happened, when it changes, where to go on.
 
+use super::door::Who;
 use super::reader::Reader;
 use super::show::{Chip, Face, Moment};
 use super::{Frame, html};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
 use askama::Template;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 
 #[derive(Template)]
@@ -28,8 +29,13 @@ struct Page {
 pub fn page(web: &WebState, asked: &Uri, reader: &Reader, problem: &Problem, request: &str) -> Response {
     let face = Face::of(web, reader);
     let not_before = face.maybe(problem.not_before);
+    let mut frame = Frame::plain(web, &face, asked.path());
+    // Who asked is not known here, and may be signed in: only where nobody is, the head leads to the sign-in.
+    if problem.kind.status() != StatusCode::UNAUTHORIZED {
+        frame.who = Who::unknown();
+    }
     let page = Page {
-        frame: Frame::plain(web, &face, asked.path()),
+        frame,
         status: problem.kind.status().as_u16(),
         title: problem.kind.title(),
         detail: problem.detail.clone(),

@@ -65,7 +65,8 @@ pub async fn claim(
     let password = form.0.get("password").map(String::as_str).unwrap_or_default();
     let (code, name) = (form.get("code").unwrap_or_default(), form.get("name").unwrap_or_default());
     let claimed = web.shelf().claim(code, name, password, &visitor.came.from()).await;
-    end_try(&web, &visitor.came, !matches!(claimed, Ok(None)));
+    // What failed otherwise says nothing of the code, and forgives nothing.
+    end_try(&web, &visitor.came, matches!(claimed, Ok(Some(_)) | Err(Denied::Invalid(_))));
     let said = match claimed {
         Ok(Some(secret)) => return Ok(let_in(&web, &visitor.came, &secret, "/")),
         Ok(None) => "This code is not good, or not any more. A code is good once and for half an hour.".to_owned(),

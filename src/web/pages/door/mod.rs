@@ -52,11 +52,16 @@ pub struct Who {
 }
 
 impl Who {
+    /// Neither a name nor a way to sign in.
+    pub fn unknown() -> Who {
+        Who { name: None, href: String::new() }
+    }
+
     /// Of a page at `path`, `root` of the way from there to the root.
     pub fn of(viewer: Option<&Viewer>, root: &str, path: &str) -> Who {
         match viewer {
             None | Some(Viewer::Passer) => Who { name: None, href: sign_in_from(root, path) },
-            Some(Viewer::Local) => Who { name: None, href: String::new() },
+            Some(Viewer::Local) => Who::unknown(),
             Some(Viewer::Operator { name, .. }) => {
                 Who { name: Some(name.clone()), href: format!("{root}settings/operators") }
             }

@@ -4,6 +4,7 @@
 use super::let_in;
 use crate::engine::access::operators::{OperatorView, SessionView};
 use crate::engine::access::sessions::SignedIn;
+use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::access::front::{begin_try, end_try};
 use crate::web::access::proxy::Came;
@@ -144,7 +145,8 @@ pub async fn password(
     begin_try(&web, &came)?;
     let who = SignedIn { operator: name, session };
     let changed = web.shelf().change_password(who, text("old"), text("new"), &came.from()).await;
-    end_try(&web, &came, !matches!(changed, Ok(None)));
+    // A new password that is refused was asked for with the right old one; what failed otherwise forgives nothing.
+    end_try(&web, &came, matches!(changed, Ok(Some(_)) | Err(Denied::Invalid(_))));
     match changed? {
         Some(secret) => Ok(let_in(&web, &came, &secret, "/operators")),
         None => Err(Problem::new(Kind::Invalid, "The password of now is not right. Nothing was changed.")),

@@ -67,7 +67,7 @@ fn draw(
     let root = root_of(path);
     // The page itself is where one signs in.
     if frame.who.name.is_none() {
-        frame.who = Who { name: None, href: String::new() };
+        frame.who = Who::unknown();
     }
     let unclaimed = web.shelf().has_operators().is_ok_and(|some| !some);
     let page = Page {

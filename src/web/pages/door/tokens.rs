@@ -15,6 +15,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
+/// Of those that are over the newest are shown; the API has all.
+const OVER: usize = 20;
+
 #[derive(Template)]
 #[template(path = "tokens.html")]
 struct Page {
@@ -51,8 +54,10 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     administers(&visit.viewer)?;
     let face = visit.face(&web);
     let frame = visit.frame(&web, &face, None);
+    let rows = web.shelf().tokens()?.into_iter().rev().map(|t| row(&web, &visit, &face, &frame.root, t));
+    let (in_force, over): (Vec<Row>, Vec<Row>) = rows.partition(|row| row.revoked.is_none() && !row.is_over);
     let page = Page {
-        tokens: web.shelf().tokens()?.into_iter().rev().map(|t| row(&web, &visit, &face, &frame.root, t)).collect(),
+        tokens: in_force.into_iter().chain(over.into_iter().take(OVER)).collect(),
         roles: ROLES,
         create: visit.action(&web, &frame.root, "settings/tokens"),
         frame,
