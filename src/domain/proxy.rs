@@ -1,7 +1,7 @@
 //! A proxy in front that is believed: the addresses that it asks from, and the header in which it names who asks. Knows no request.
 
+use core::net::IpAddr;
 use std::fmt;
-use std::net::IpAddr;
 
 /// A proxy of the site's own.
 #[derive(Clone, Debug, PartialEq, Eq)]

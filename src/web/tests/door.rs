@@ -314,11 +314,11 @@ async fn who_came_in_is_told_to_those_who_administer() {
 /// A proxy is believed where it is trusted, and nowhere else; and what it says for a browser is no more than a cookie is.
 #[tokio::test]
 async fn a_trusted_proxy_lets_operators_in() {
-    let mut site = Site::at(Listener::Network, Sample::calm());
+    let site = Site::at(Listener::Network, Sample::calm());
     let networks = vec![Network::parse("10.0.0.5").unwrap()];
     let proxy = TrustedProxy { networks, user_header: Some("remote-user".to_owned()) };
     let access = Access { listener: Listener::Network, ..Access::local() }.behind(Some(proxy));
-    site.state = site.state.behind(access);
+    let site = site.behind(access);
     let send = |peer: &str, method: Method, path: &str, headers: &[(&str, &str)], body: String| {
         let headers: Vec<_> = headers.iter().copied().chain([("accept", "text/html"), FORM]).collect();
         let mut request = ask(method, path, &headers).body(Body::from(body)).unwrap();
@@ -359,10 +359,10 @@ async fn a_trusted_proxy_lets_operators_in() {
 
 #[tokio::test]
 async fn over_tls_the_cookie_is_bound_to_it() {
-    let mut site = Site::at(Listener::Network, Sample::calm());
+    let site = Site::at(Listener::Network, Sample::calm());
     let proxy = TrustedProxy { networks: vec![Network::parse("10.0.0.5").unwrap()], user_header: None };
     let access = Access { listener: Listener::Network, ..Access::local() }.behind(Some(proxy));
-    site.state = site.state.behind(access);
+    let site = site.behind(access);
     let get = |cookie: String| {
         let headers = [("cookie", &*cookie), ("x-forwarded-proto", "https"), ("x-forwarded-for", "192.0.2.7")];
         let mut request = ask(Method::GET, "/", &headers).body(Body::empty()).unwrap();
@@ -401,13 +401,12 @@ async fn a_rebound_name_finds_no_door() {
 
 #[tokio::test]
 async fn every_answer_says_who_may_show_it_and_what_it_may_do() {
-    let mut site = Site::loopback(Sample::calm());
     for (sources, policy) in [
         (vec![], "frame-ancestors 'self'"),
         (vec!["'self'".to_owned(), "https://home.example".to_owned()], "frame-ancestors 'self' https://home.example"),
     ] {
         let access = Access { listener: Listener::Loopback, ..Access::local() }.framed_by(&sources);
-        site.state = site.state.behind(access);
+        let site = Site::loopback(Sample::calm()).behind(access);
         for path in ["/", "/sign-in", "/nowhere", "/api/v1/connections", "/static/app.css"] {
             let answer = site.get(path).await;
             let said = head(answer.headers(), "content-security-policy");

@@ -40,6 +40,11 @@ impl Site {
         let router = router(state.clone());
         Site { sample, state, router }
     }
+    /// The same behind another listener.
+    pub fn behind(&self, access: Access) -> Site {
+        let state = self.state.behind(access);
+        Site { sample: Arc::clone(&self.sample), router: router(state.clone()), state }
+    }
     pub fn loopback(sample: Sample) -> Site {
         Site::at(Listener::Loopback, sample)
     }

@@ -42,14 +42,7 @@ fn kind(method: &str, path: &str) -> Kind {
         "GET" if path.starts_with("/settings/") && path != "/settings/reader" || admin && path != "/api/v1/polling" => {
             Kind::ReadAdmin
         }
-        "GET"
-            if ["/metrics", "/reader", "/openapi.json"].contains(&path)
-                || path == "/api"
-                || path.starts_with("/api/operations")
-                || path.starts_with("/api/types") =>
-        {
-            Kind::ReadOwn
-        }
+        "GET" if ["/metrics", "/reader", "/openapi.json"].contains(&path) => Kind::ReadOwn,
         "GET" => Kind::Read,
         _ if path.starts_with("/api/") && admin => Kind::ChangeAdmin,
         _ if path.starts_with("/api/") => Kind::Change,
