@@ -1,21 +1,18 @@
-// Keeps an open page true: listens for events, fetches the page again, swaps what changed, lets ages grow. Asks only this appliance.
+// Keeps an open page true: listens for the parts of it that changed, swaps them, lets ages grow and states turn. Asks only this appliance.
 "use strict";
 (() => {
-  const GAP = 1000; // ms: at most one fetch in it.
-  const IDLE = 30000; // Budgets refill without an event.
+  const GAP = 2000; // ms: the link is not renewed more often.
+  const SILENCE = 25000; // The appliance gives a sign every 10 s.
   const PATIENCE = 5000; // A link broken for longer is said.
-  const AGAIN = 3000; // First wait for a link; doubles until an event came, up to IDLE.
+  const AGAIN = 3000; // First wait for a link; doubles until one stands, up to LONGEST.
+  const LONGEST = 30000;
+  const WHOLE = 6 * 3600e3; // After so long everything is asked for anew: forms grow old.
   const body = document.body;
   const byId = (id) => document.getElementById(id);
   const lost = byId("lost");
   const said = byId("said");
-  let source = null, timer = 0, idle = 0, doubt = 0, last = -GAP, busy = false, again = false;
-  let madeAt = clock(), lastId = "", tries = 0, retry = 0, over = false;
-
-  function clock() {
-    const time = document.querySelector("#made time");
-    return time ? time.textContent : "";
-  }
+  const waiting = new Map(); // Parts that somebody writes in: what they will be.
+  let source = null, doubt = 0, tries = 0, retry = 0, over = false, last = -GAP, heard = 0, whole = performance.now();
 
   // --- Whose zone. Kept for the whole site, wherever that begins; one that somebody chose stays.
   function rules(zone) {
@@ -34,80 +31,123 @@
   }
   if (settle()) return location.reload();
 
-  // --- Ages, by the greater of two clocks: one stops while the device sleeps, the other can be set back.
-  const born = new WeakMap();
-  const stamp = () => [performance.now(), Date.now()];
-  const start = stamp();
-  function elapsed(element) {
-    const [steady, wall] = born.get(element) || start;
-    return Math.max(0, Math.floor(Math.max(performance.now() - steady, Date.now() - wall) / 1000));
-  }
+  // --- The time: as the appliance said last, and what has passed since by the greater of two clocks: one stops while the device sleeps, the other
+  // can be set back.
+  let anchor = [Date.parse(document.querySelector("#made time")?.dateTime) || Date.now(), performance.now(), Date.now()];
+  const now = () => anchor[0] + Math.max(0, performance.now() - anchor[1], Date.now() - anchor[2]);
+
   function span(s) {
     const d = Math.floor(s / 86400), h = Math.floor(s % 86400 / 3600), m = Math.floor(s % 3600 / 60);
     if (d) return d + "\u00a0d" + (h ? " " + h + "\u00a0h" : "");
     if (h) return h + "\u00a0h" + (m ? " " + m + "\u00a0min" : "");
     return s < 120 ? s + "\u00a0s" : m + "\u00a0min";
   }
-  function label(element) {
-    const gone = elapsed(element);
-    const data = element.dataset;
-    if (data.old !== undefined) return span(Number(data.old) + gone);
-    if (data.left !== undefined) return span(Math.max(0, Number(data.left) - gone));
-    const age = Number(data.rel) + gone;
-    if (age === 0) return "now";
-    if (age > 0 && data.due !== undefined) return "overdue by " + span(age);
-    return age > 0 ? (Number(data.rel) < 0 && age < 60 ? "now" : span(age) + " ago") : "in " + span(-age);
+  function label(element, at) {
+    const age = Math.floor((at - Date.parse(element.dateTime)) / 1000);
+    switch (element.dataset.as) {
+      case "age": return span(Math.max(0, age));
+      case "left": return span(Math.max(0, -age));
+      case "due": if (age > 0) return "overdue by " + span(age);
+    }
+    if (age >= 0 && age < 1) return "now";
+    return age > 0 ? span(age) + " ago" : "in " + span(-age);
   }
   function tick() {
     if (document.hidden) return;
-    for (const element of document.querySelectorAll(".rel")) {
-      const text = label(element);
+    const at = now();
+    for (const element of document.querySelectorAll("time.rel")) {
+      const text = label(element, at);
       if (element.textContent === text) continue;
-      if (element.dataset.left !== undefined && text === "0 s") soon();
+      if (element.dataset.as === "left" && text === span(0)) ask();
       element.textContent = text;
     }
+    document.querySelectorAll("[data-turns]").forEach((chip) => turn(chip, at));
+    document.querySelectorAll("[data-until]").forEach((values) => {
+      if (Date.parse(values.dataset.until) <= at) withhold(values);
+    });
+    for (const [id, html] of [...waiting]) patch(id, html);
+    if (source && performance.now() - heard > SILENCE) broken();
   }
 
-  // --- Swapping. What is unchanged or written in stays.
-  function essence(section) {
-    const copy = section.cloneNode(true);
-    for (const rel of copy.querySelectorAll(".rel")) {
-      rel.textContent = "";
-      for (const name of ["data-old", "data-left", "data-rel"]) rel.removeAttribute(name);
+  // --- States turn by age, also while nobody tells: a page that hears nothing must not call fresh what is not.
+  function turn(chip, at) {
+    let next = "";
+    for (const step of chip.dataset.turns.split(",")) {
+      const [state, when] = step.split(" ");
+      if (Date.parse(when) <= at) next = state;
     }
-    for (const input of copy.querySelectorAll("input[type=hidden]")) input.removeAttribute("value");
-    for (const details of copy.querySelectorAll("details")) details.removeAttribute("open");
-    return copy.outerHTML;
+    const was = [...chip.classList].find((name) => name.startsWith("s-"));
+    if (!next || was === "s-" + next) return;
+    const part = chip.closest("[data-live]");
+    for (let e = chip; e && e !== body; e = e.parentElement) {
+      if (e.classList.contains(was)) e.classList.replace(was, "s-" + next);
+      if (e.matches(".card, .banner, .headline, li, tr")) {
+        if (next !== "ageing") e.classList.remove("calm");
+        e.querySelectorAll("use").forEach((use) => {
+          if (use.getAttribute("href") === "#i-" + was.slice(2)) use.setAttribute("href", "#i-" + next);
+        });
+        if (next !== "ageing") e.querySelectorAll("[data-then]").forEach((text) => { text.textContent = text.dataset.then; });
+        if (next === "expired") e.querySelectorAll("[data-values]").forEach(withhold);
+        break;
+      }
+    }
+    chip.querySelector("use")?.setAttribute("href", "#i-" + next);
+    if (chip.classList.contains("chip")) chip.lastChild.textContent = next;
+    if (part) {
+      delete part.dataset.v; // What this script changed itself is asked for anew.
+      if (part.dataset.state) tell([part.dataset.state = part.dataset.state.replace(was.slice(2), next)]);
+    }
+    ask();
   }
+  function withhold(values) {
+    const part = values.closest("[data-live]");
+    const text = document.createElement("p");
+    text.className = "hedge";
+    text.textContent = "Unavailable: the last answer is too old to be used.";
+    values.replaceWith(text);
+    if (part) delete part.dataset.v;
+  }
+  function tell(words) {
+    if (words.length) said.textContent = words.join(". ") + ".";
+  }
+
+  // --- Swapping. What is written in stays until it is left.
   // A password manager fills closed forms too.
-  function inUse(section) {
-    const forms = [...section.querySelectorAll("details[open] form")];
+  function inUse(part) {
+    const forms = [...part.querySelectorAll("form")].filter((form) => !form.closest("details:not([open])"));
     return forms.some((form) => form.contains(document.activeElement) ||
       [...form.querySelectorAll("input:not([type=hidden])")].some((input) => input.value !== input.defaultValue));
   }
-  function swap(fresh) {
+  function patch(id, html) {
+    const old = byId(id);
+    waiting.delete(id);
+    if (!old) return;
+    if (inUse(old)) { waiting.set(id, html); return; }
+    const page = new DOMParser().parseFromString(html, "text/html");
+    const node = document.importNode(page.getElementById(id), true);
     const words = [];
-    for (const next of fresh.querySelectorAll("[data-live]")) {
-      const old = byId(next.id);
-      if (!old || inUse(old) || (next.id !== "made" && essence(old) === essence(next))) continue;
-      if (old.dataset.state !== next.dataset.state) words.push(next.dataset.state);
-      const open = [...old.querySelectorAll("details[open][id]")].map((d) => d.id);
-      const node = document.importNode(next, true);
-      const now = stamp();
-      for (const rel of node.querySelectorAll(".rel")) born.set(rel, now);
-      for (const id of open) {
-        const details = node.querySelector("#" + CSS.escape(id));
-        if (details) details.open = true;
-      }
-      old.replaceWith(node);
+    for (const part of [node, ...node.querySelectorAll("[data-state]")]) {
+      const before = part.id && byId(part.id)?.dataset.state;
+      if (part.dataset.state && before !== part.dataset.state) words.push(part.dataset.state);
     }
-    if (words.length) said.textContent = words.join(". ") + ".";
-    document.title = fresh.title || document.title;
-    madeAt = clock();
+    for (const details of old.querySelectorAll("details[open][id]")) {
+      const same = node.querySelector("#" + CSS.escape(details.id));
+      if (same) same.open = true;
+    }
+    const path = [];
+    const focused = old.contains(document.activeElement) ? document.activeElement : null;
+    for (let e = focused; e && e !== old; e = e.parentElement) path.unshift([...e.parentElement.children].indexOf(e));
+    old.replaceWith(node);
+    if (focused) {
+      const same = path.reduce((e, n) => e && e.children[n], node);
+      if (same && same.tagName === focused.tagName) same.focus({ preventScroll: true });
+    }
+    tell(words);
   }
+
   // --- Builds. A page of another one is loaded anew, once for each.
   function outdated(serves) {
-    if (!serves || serves === body.dataset.build) return;
+    if (!serves || serves === body.dataset.build || over) return;
     over = true;
     rest();
     try {
@@ -119,33 +159,14 @@
     lost.textContent = "Larder was updated. Load this page again.";
     lost.hidden = false;
   }
-  async function renew() {
-    if (over) return;
-    if (busy) { again = true; return; }
-    busy = true;
-    last = performance.now();
+  // A stream does not say why it was refused.
+  async function meet() {
     try {
-      const headers = { accept: "text/html", "larder-build": body.dataset.build };
-      const answer = await fetch(location.href, { headers, cache: "no-store" });
+      const answer = await fetch(location.href, { method: "HEAD", headers: { "larder-build": body.dataset.build }, cache: "no-store" });
       outdated(answer.headers.get("larder-build"));
-      if (over) return;
       // Signed out meanwhile: the same address is where one signs in.
-      if (answer.status === 401) { over = true; location.reload(); return; }
-      if (!answer.ok) throw new Error(answer.status);
-      swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
-      if (source && source.readyState === EventSource.OPEN) trust();
-    } catch {
-      suspect();
-    } finally {
-      busy = false;
-      clearTimeout(idle);
-      if (!over) idle = setTimeout(soon, IDLE);
-      if (again) { again = false; soon(); }
-    }
-  }
-  function soon() {
-    if (timer || over || document.hidden) return;
-    timer = setTimeout(() => { timer = 0; renew(); }, Math.max(0, GAP - (performance.now() - last)));
+      if (answer.status === 401 && !over) { over = true; rest(); location.reload(); }
+    } catch { }
   }
 
   // --- What a form would do, shown while it is filled in. Without script its own button shows it.
@@ -169,7 +190,7 @@
   // --- The link.
   function suspect() {
     if (!doubt) doubt = setTimeout(() => {
-      byId("lost-at").textContent = madeAt;
+      byId("lost-at").textContent = document.querySelector("#made time")?.textContent || "";
       lost.hidden = false;
     }, PATIENCE);
   }
@@ -177,25 +198,49 @@
     clearTimeout(doubt);
     doubt = 0;
     lost.hidden = true;
+    // One that ends as soon as it stands is none.
+    if (performance.now() - last > PATIENCE) tries = 0;
+  }
+  function broken() {
+    suspect();
+    // The browser would come back at one pace for ever.
+    hush();
+    clearTimeout(retry);
+    retry = setTimeout(listen, Math.min(LONGEST, AGAIN * 2 ** tries++));
+    if (!document.hidden) meet();
+  }
+  function have() {
+    if (performance.now() - whole > WHOLE) {
+      whole = performance.now();
+      return "";
+    }
+    const parts = [...document.querySelectorAll("[data-live][data-v]")].filter((part) => !waiting.has(part.id));
+    return parts.map((part) => part.id + "." + part.dataset.v).join(",");
   }
   function listen() {
-    if (source || over || !body.dataset.events || document.hidden) return;
-    source = new EventSource(lastId ? body.dataset.events.replace(/after=\d+/, "after=" + lastId) : body.dataset.events);
-    source.onopen = () => { trust(); if (tries) soon(); };
-    source.onerror = () => {
-      suspect();
-      // A stream does not say why.
-      if (!tries) soon();
-      // The browser would come back at one pace for ever.
-      hush();
-      clearTimeout(retry);
-      retry = setTimeout(listen, Math.min(IDLE, AGAIN * 2 ** tries++));
-    };
-    for (const kind of ["target_changed", "target_seen", "target_troubled", "hold_started", "hold_ended", "breaker_opened",
-      "breaker_closed", "job_changed", "control_changed", "appliance", "finding_opened", "finding_closed",
-      "phase_changed", "scan_published", "scan_troubled", "probed", "access_changed", "reset"]) {
-      source.addEventListener(kind, (event) => { tries = 0; lastId = event.lastEventId || lastId; soon(); });
-    }
+    if (source || over || !body.dataset.link || document.hidden) return;
+    last = heard = performance.now();
+    source = new EventSource(body.dataset.link + "&have=" + encodeURIComponent(have()));
+    source.onerror = broken;
+    source.addEventListener("patch", (event) => {
+      const { id, html } = JSON.parse(event.data);
+      patch(id, html);
+    });
+    source.addEventListener("now", (event) => {
+      const { at, build } = JSON.parse(event.data);
+      heard = performance.now();
+      anchor = [at, heard, Date.now()];
+      trust();
+      outdated(build);
+      tick();
+    });
+    source.addEventListener("gone", () => { over = true; rest(); location.reload(); });
+  }
+  // Anew, with what the page has: the answer is what it lacks.
+  function ask() {
+    if (!source || performance.now() - last < GAP) return;
+    hush();
+    listen();
   }
   function hush() {
     if (source) source.close();
@@ -203,21 +248,18 @@
   }
   function rest() {
     hush();
-    [idle, timer, doubt, retry].forEach(clearTimeout);
-    timer = doubt = 0;
+    [doubt, retry].forEach(clearTimeout);
+    doubt = 0;
   }
   function wake() {
     if (document.hidden) return;
     clearTimeout(retry);
+    tick();
     listen();
-    soon();
   }
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) { tick(); wake(); return; }
-    rest();
-  });
+  document.addEventListener("visibilitychange", () => { if (document.hidden) rest(); else wake(); });
   addEventListener("pageshow", (event) => { if (event.persisted) wake(); });
   addEventListener("pagehide", hush);
   setInterval(tick, 1000);
-  if (!document.hidden) { listen(); idle = setTimeout(soon, IDLE); }
+  listen();
 })();

@@ -34,10 +34,12 @@ pub enum EventKind {
     Probed,
     /// Somebody came in, or who may come in became another: operators, sessions, tokens. For those who administer alone.
     AccessChanged,
+    /// A connection's state became another. What is fresh and what is due to be renewed count as one.
+    StateChanged,
 }
 
 impl EventKind {
-    pub const ALL: [EventKind; 17] = [
+    pub const ALL: [EventKind; 18] = [
         EventKind::TargetChanged,
         EventKind::TargetSeen,
         EventKind::TargetTroubled,
@@ -55,6 +57,7 @@ impl EventKind {
         EventKind::ScanTroubled,
         EventKind::Probed,
         EventKind::AccessChanged,
+        EventKind::StateChanged,
     ];
 
     /// The SSE `event` name.
@@ -77,6 +80,7 @@ impl EventKind {
             EventKind::ScanTroubled => "scan_troubled",
             EventKind::Probed => "probed",
             EventKind::AccessChanged => "access_changed",
+            EventKind::StateChanged => "state_changed",
         }
     }
     /// Whether it has a number and is kept, so that who was away can be told of it.

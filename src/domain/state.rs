@@ -53,6 +53,15 @@ impl State {
     }
 }
 
+impl State {
+    /// Whether turning into `to` is told. What is due to be renewed is as good as what was renewed just now: between these two nothing
+    /// has happened.
+    pub fn is_left_for(self, to: State) -> bool {
+        let told = |state| if state == State::Ageing { State::Fresh } else { state };
+        told(self) != told(to)
+    }
+}
+
 /// From when on a connection stood so, until the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stood {

@@ -11,13 +11,15 @@ use super::words::{self, Parts, Said, Standing, Telling};
 use crate::domain::connection::HoldReason;
 use crate::domain::state::State;
 use crate::domain::target::TargetState;
-use crate::domain::time::Now;
+use crate::domain::time::{Now, Stamp};
 use crate::rules::freshness;
 
+/// `stood`: since when it is seen to be in its state.
 pub fn of_connection(
     conn: &Conn,
     (s, standing): (&Snapshot, &Standing<'_>),
     (watched, spoken): (&[Watched], &Spoken<'_>),
+    stood: Option<Stamp>,
 ) -> BannerView {
     let (what, change) = words::parts(standing, &s.now, Telling::Kept).apart();
     // Of several answers the oldest that may be used: what is said of it is true of all.
@@ -27,7 +29,7 @@ pub fn of_connection(
     let speaker = watched.iter().find(|w| Some(&w.target.key.target) == spoken.speaker).map(|w| w.target.as_ref());
     BannerView {
         what: std::iter::once(what).chain(words::beside(standing, &s.now, Telling::Kept)).collect::<Vec<_>>().join(" "),
-        since: cause(standing),
+        since: cause(standing).or(stood.map(|since| When(since.wall))),
         works: words::works(spoken.state, oldest.map(|(as_of, _)| as_of), expired, &s.now),
         change,
         changes_at: changes_at(standing, &s.now),

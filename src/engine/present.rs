@@ -12,6 +12,7 @@ use super::phases;
 use super::plans;
 use super::scans::show;
 use super::snapshot::{self, Snapshot, Watched};
+use super::stood;
 use super::targets::{Origin, Target};
 use super::view::*;
 use super::voices;
@@ -36,6 +37,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     let standing = Standing { trouble: spoken.trouble, ..standing(conn, &snapshot, spoken.state, None) };
     let ages = watched.iter().map(|w| w.facts.counted_age()).collect::<Option<Vec<Span>>>();
     let oldest = ages.and_then(|ages| ages.into_iter().max());
+    let stood = stood::since(core, &conn.spec.key, spoken.state)?;
     let plan = conn.plan();
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
@@ -43,7 +45,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         provider: conn.spec.provider.clone(),
         state: spoken.state,
         sentence: words::connection_sentence(&standing, &snapshot.now),
-        banner: banners::of_connection(conn, (&snapshot, &standing), (&watched, &spoken)),
+        banner: banners::of_connection(conn, (&snapshot, &standing), (&watched, &spoken), stood),
         turns: snapshot.turns(&spoken.turns),
         enabled: conn.enabled(&snapshot.state),
         hold: snapshot.hold().map(|h| holding::hold(&snapshot.now, h)),

@@ -1,19 +1,24 @@
-//! How connections stood: looked at every ten seconds, and written down where it is otherwise than before. What nobody saw, because Larder did
-//! not run, is written down as that at the next start. Knows the one word of each connection; must not know what it follows from.
+//! How connections stood: looked at whenever something happens or age turns a state, and written down where it is otherwise than before. A turn
+//! that is news is told once, over restarts too. What nobody saw, because Larder did not run, is written down as that at the next start. Knows
+//! the one word of each connection; must not know what it follows from.
 
 use super::appliance::Appliance;
 use super::core::{Conn, Core};
 use super::snapshot::{self, Snapshot};
 use super::view::{Denied, StoodStretch, StoodView, When};
-use super::voices;
+use super::{voices, words};
+use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::ids::ConnectionKey;
 use crate::domain::state::{State, Stood};
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::store::{Commit, Lane, StoreError, Write};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::broadcast::{self, error::TryRecvError};
 
+/// Besides what happens and what age turns: a budget that others use up is told by nobody.
 const EVERY: Span = Span::from_secs(10);
+const BREATH: Span = Span::from_secs(1);
 /// How long it is remembered.
 const KEEP: Span = Span::from_secs(8 * 86_400);
 /// Changes that are forgotten at once.
@@ -24,78 +29,125 @@ const MOST: usize = 4_000;
 /// What was written down last of each connection.
 type Known = BTreeMap<ConnectionKey, Option<State>>;
 
+/// What was told last of each, and since when it was so: over restarts too, so that each turn is told once.
+type Told = BTreeMap<ConnectionKey, Stood>;
+
 /// Runs until the engine stops. `last_alive`: the newest moment of the run before this one, where there was one.
 pub async fn watch(core: Arc<Core>, last_alive: Option<Stamp>) {
-    let mut known = match asleep(&core, last_alive).await {
-        Ok(known) => known,
+    let mut heard = core.subscribe();
+    let mut known = Known::new();
+    let mut told = match asleep(&core, last_alive).await {
+        Ok(told) => told,
         Err(e) => {
             tracing::warn!("how connections stood before this start cannot be read: {e}");
-            Known::new()
+            Told::new()
         }
     };
     while !core.stop.is_cancelled() {
-        if let Err(e) = look(&core, &mut known).await {
-            // Whatever keeps it from being written is told where it matters.
-            tracing::debug!("how connections stand was not written down: {e}");
-        }
+        let next = match look(&core, &mut known, &mut told).await {
+            Ok(next) => next,
+            Err(e) => {
+                // Whatever keeps it from being written is told where it matters.
+                tracing::debug!("how connections stand was not written down: {e}");
+                core.clock.now().steady + EVERY
+            }
+        };
         tokio::select! {
             () = core.stop.cancelled() => {}
-            () = core.clock.sleep_until(core.clock.now().steady + EVERY) => {}
+            () = core.clock.sleep_until(next) => {}
+            _ = heard.recv() => settle(&core, &mut heard).await,
         }
     }
 }
 
-/// From the last sign of life of the run before until now nobody saw how they stood.
-async fn asleep(core: &Core, last_alive: Option<Stamp>) -> Result<Known, StoreError> {
-    let mut writes = Vec::new();
+/// What happens together is looked at together.
+async fn settle(core: &Core, heard: &mut broadcast::Receiver<Event>) {
+    core.clock.sleep_until(core.clock.now().steady + BREATH).await;
+    while !matches!(heard.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {}
+}
+
+/// From the last sign of life of the run before until now nobody saw how they stood. How that run saw them last.
+async fn asleep(core: &Core, last_alive: Option<Stamp>) -> Result<Told, StoreError> {
+    let (mut writes, mut told) = (Vec::new(), Told::new());
     for key in core.connections.values().map(|conn| conn.spec.key.clone()) {
-        let Some(last) = core.store.stood(&key, Steady::MAX, 1)?.pop().filter(|last| last.state.is_some()) else {
-            continue;
-        };
+        let newest = core.store.stood(&key, Steady::MAX, 1)?;
+        let mut seen = core.store.stood(&key, Steady(0), FORGET)?;
+        seen.retain(|stood| stood.state.is_some());
+        told.extend(seen.pop().map(|last| (key.clone(), last)));
+        let Some(last) = newest.last().filter(|last| last.state.is_some()) else { continue };
         let since = last_alive.filter(|alive| alive.steady > last.since.steady).unwrap_or(last.since + Span(1));
         writes.push(Write::Stood(key, Stood { since, state: None }));
     }
-    write(core, writes).await?;
-    Ok(Known::new())
+    write(core, writes, Vec::new()).await?;
+    Ok(told)
 }
 
-async fn look(core: &Core, known: &mut Known) -> Result<(), StoreError> {
-    let (mut writes, mut seen) = (Vec::new(), Known::new());
+/// Writes down and tells what has turned. When to look again: as soon as age turns something.
+async fn look(core: &Core, known: &mut Known, told: &mut Told) -> Result<Steady, StoreError> {
+    let (mut writes, mut events) = (Vec::new(), Vec::new());
+    let (mut seen, mut telling) = (Known::new(), told.clone());
+    let now = core.clock.now();
+    let mut next = now.steady + EVERY;
     for conn in core.connections.values() {
         let key = &conn.spec.key;
-        let state = Some(word(core, &conn)?);
-        seen.insert(key.clone(), state);
-        if known.get(key) == Some(&state) {
+        let (state, turns) = word(core, &conn)?;
+        next = next.min(turns.map_or(next, |left| now.steady + left));
+        seen.insert(key.clone(), Some(state));
+        if known.get(key) == Some(&Some(state)) {
             continue;
         }
-        let now = core.clock.now();
-        writes.push(Write::Stood(key.clone(), Stood { since: now.stamp(), state }));
+        let stood = Stood { since: now.stamp(), state: Some(state) };
+        writes.push(Write::Stood(key.clone(), stood));
         let over = Steady(now.steady.0.saturating_sub(KEEP.0));
         let old = core.store.stood_before(key, over, FORGET)?;
         writes.extend(old.into_iter().map(|since| Write::ForgetStood(key.clone(), since)));
+        match telling.get(key).and_then(|last| Some((last.state?, last.since))) {
+            Some((was, _)) if !was.is_left_for(state) => {}
+            Some((was, since)) => {
+                events.push(turned(key, words::turned(was, since, state, &now), &now));
+                telling.insert(key.clone(), stood);
+            }
+            // Where it begins is no news.
+            None => _ = telling.insert(key.clone(), stood),
+        }
     }
     // One that is taken away while everything runs is seen by nobody until it comes back.
     let gone = known.keys().filter(|key| !seen.contains_key(key));
-    let since = core.clock.now().stamp();
-    writes.extend(gone.map(|key| Write::Stood(key.clone(), Stood { since, state: None })));
-    write(core, writes).await?;
-    *known = seen;
-    Ok(())
+    writes.extend(gone.map(|key| Write::Stood(key.clone(), Stood { since: now.stamp(), state: None })));
+    write(core, writes, events).await?;
+    (*known, *told) = (seen, telling);
+    Ok(next)
 }
 
-/// As every surface says it.
-fn word(core: &Core, conn: &Conn) -> Result<State, StoreError> {
+/// As every surface says it, and in how long age turns it.
+fn word(core: &Core, conn: &Conn) -> Result<(State, Option<Span>), StoreError> {
     let snapshot = Snapshot::take(core, conn)?;
     let watched = snapshot::watched(core, conn, &snapshot)?;
-    Ok(voices::spoken(&snapshot::voices(&watched), snapshot::own_word(conn, &snapshot)).state)
+    let voices = snapshot::voices(&watched);
+    let spoken = voices::spoken(&voices, snapshot::own_word(conn, &snapshot));
+    Ok((spoken.state, spoken.turns.first().map(|(left, _)| *left)))
 }
 
-/// With whatever is written next: a change that a crash takes is one that nobody saw.
-async fn write(core: &Core, writes: Vec<Write>) -> Result<(), StoreError> {
+fn turned(key: &ConnectionKey, message: String, now: &Now) -> NewEvent {
+    tracing::info!(connection = %key, "{message}");
+    NewEvent { kind: EventKind::StateChanged, at: now.stamp(), connection: Some(key.clone()), target: None, message }
+}
+
+/// With whatever is written next: a change that a crash takes is one that nobody saw. One that is told is on the disk first.
+async fn write(core: &Core, writes: Vec<Write>, events: Vec<NewEvent>) -> Result<(), StoreError> {
     if writes.is_empty() {
         return Ok(());
     }
-    core.commit(Commit { writes, lane: Lane::Lazy, ..Commit::default() }).await.map(drop)
+    let events = core.commit(Commit { writes, events, lane: Lane::Lazy, ..Commit::default() }).await?;
+    core.publish(events);
+    Ok(())
+}
+
+/// Since when a connection is in a state that nobody was told it left: a restart in between does not end it.
+pub fn since(core: &Core, key: &ConnectionKey, state: State) -> Result<Option<Stamp>, StoreError> {
+    let rows = core.store.stood(key, Steady(0), FORGET)?;
+    let seen = rows.iter().rev().filter_map(|row| Some((row.state?, row.since)));
+    Ok(seen.take_while(|(was, _)| !was.is_left_for(state)).last().map(|(_, since)| since))
 }
 
 impl Appliance {

@@ -13,9 +13,9 @@ pub const BUILD: &str = env!("PAGES_BUILD");
 /// On every answer; and on every request of a page's script, which says by which build its page was made.
 pub const HEADER: HeaderName = HeaderName::from_static("larder-build");
 
-/// The same for what carries no headers of its own: an event stream.
+/// The same for what carries no headers of its own: event streams.
 const PARAMETER: &str = "build";
-const STREAM: &str = "/api/v1/events";
+const STREAMS: [&str; 2] = ["/live", "/api/v1/events"];
 
 /// Lets through who was made by this build, or says nothing of it; refuses the others (409).
 pub async fn meet(request: Request, next: Next) -> Response {
@@ -32,7 +32,7 @@ const STALE: &str = "The page that asks was made by another build of Larder than
 fn stated(request: &Request) -> Option<String> {
     let header = request.headers().get(&HEADER).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let parameter = || {
-        let query = request.uri().query().filter(|_| request.uri().path() == STREAM)?;
+        let query = request.uri().query().filter(|_| STREAMS.contains(&request.uri().path()))?;
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.filter(|(name, _)| *name == PARAMETER).map(|(_, value)| value.to_owned()).next()
     };

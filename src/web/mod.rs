@@ -16,6 +16,7 @@ pub mod gateway;
 mod headers;
 mod health;
 pub mod keeper;
+mod live;
 mod metrics;
 mod pages;
 mod period;
@@ -36,11 +37,11 @@ use crate::domain::base_path::BasePath;
 use crate::engine::appliance::Appliance;
 use access::forms::FormKey;
 use access::limits::Limits;
-use axum::Router;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use jiff::tz::TimeZone;
 use shelf::Shelf;
 use std::sync::Arc;
@@ -187,7 +188,7 @@ pub fn router(state: WebState) -> Router {
         )
         .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard))
         .merge(pages::door::forms(&state));
-    let guarded = Router::new()
+    let shown = Router::new()
         .route("/", get(pages::overview::page))
         .route("/c/{connection}", get(pages::connection::page))
         .route("/c/{connection}/controls", get(pages::controls::page))
@@ -199,11 +200,14 @@ pub fn router(state: WebState) -> Router {
         .route("/plan", get(pages::plan::page))
         .route("/spend", get(pages::spend::page))
         .route("/activity", get(pages::activity::page))
-        .route("/reader", get(pages::reader::keep))
         .route("/settings", get(pages::settings::page))
         .route("/o/{organization}/usage", get(pages::usage::page))
+        .merge(pages::door::pages());
+    let drawn = live::Pages(shown.clone().with_state(state.clone()));
+    let guarded = shown
+        .route("/live", get(live::stream).layer(Extension(drawn)))
+        .route("/reader", get(pages::reader::keep))
         .route("/static/{name}", get(assets::file))
-        .merge(pages::door::pages())
         .merge(pages::reference::router())
         .merge(document::router().nest("/api/v1", api::router().layer(from_fn(headers::tagged))))
         .fallback(nowhere)

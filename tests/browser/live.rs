@@ -159,6 +159,148 @@ async fn p6_a_page_that_stays_old_says_so_and_asks_for_nothing_more() {
     browser.shows("Lawn").await;
 }
 
+/// Nodes that were not exchanged are the same ones still.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_parts_that_changed_are_exchanged_and_nothing_jumps() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    browser.goes_to(&format!("http://{}/c/yard/t/controller", app.address)).await;
+    browser.shows("Lawn").await;
+    let open = "document.querySelector('#act-phase').open = true; document.querySelector('#act-phase summary').focus()";
+    browser.runs(open).await;
+    tokio::time::sleep(secs(1)).await;
+    let remember = "window.jumps = 0;
+        new PerformanceObserver(list => list.getEntries().forEach(e => { if (!e.hadRecentInput) window.jumps += e.value; }))
+            .observe({type: 'layout-shift'});
+        window.before = Object.fromEntries([...document.querySelectorAll('[data-live][id]')].map(e => [e.id, e]))";
+    browser.runs(remember).await;
+    provider.renames(1, "Moss");
+    refreshes(&app).await;
+    browser.shows("Moss").await;
+    let same =
+        "return Object.entries(window.before).filter(([id, e]) => document.getElementById(id) === e).map(([id]) => id)";
+    let same = browser.runs(same).await;
+    let kept = |id: &str| same.as_array().is_some_and(|ids| ids.iter().any(|is| is == id));
+    assert!(kept("phase") && kept("main") && kept("title"), "{same}");
+    assert!(!kept("items") && !kept("banner"), "what is new is exchanged: {same}");
+    assert_eq!(
+        browser.runs("return document.activeElement.closest('details').id").await,
+        "act-phase",
+        "the focus stays"
+    );
+    let jumps = browser.runs("return window.jumps").await.as_f64().unwrap_or(1.0);
+    assert!(jumps < 0.01, "the layout shifted by {jumps}");
+    assert_quiet(&browser).await;
+}
+
+/// Fake time in the browser; nobody answers. The clock of the wall may even be set back.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hours_without_a_word_never_show_a_stale_value_as_fresh() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    provider.starts_zone(2, secs(300));
+    let bounds = |c: Connection| {
+        let named = "name = \"controller\"";
+        let body = c.body.replacen(named, &format!("{named}\nexpires_after = \"1h\""), 1);
+        let lines: Vec<&str> = body.lines().filter(|l| !l.starts_with("fresh_for")).collect();
+        let text = lines.join("\n").replacen(named, &format!("{named}\nfresh_for = \"10m\""), 1);
+        c.body(&text)
+    };
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| bounds(c.no_limits().quiet()))).await;
+    app.has_polled("yard", "controller").await;
+    for (path, back) in [("/", 0), ("/c/yard", 0), ("/c/yard/t/controller", 0), ("/c/yard/t/controller", 1)] {
+        let tap = Tap::before(app.address).await;
+        browser.goes_to(&tap.url(path)).await;
+        eventually("it was fresh", SOON, || async {
+            (browser.runs("return document.querySelectorAll('.s-fresh').length").await != 0).then_some(())
+        })
+        .await;
+        tap.goes_dark();
+        for minute in 0..=120u64 {
+            let shown = browser.runs(&later(minute, back)).await;
+            let (fresh, running) = (shown[0].as_u64(), shown[1].as_bool());
+            if minute > 10 {
+                assert_eq!(fresh, Some(0), "{path} after {minute} min: {shown}");
+                assert!(
+                    shown[2].as_str().is_some_and(|word| word == if minute >= 60 { "expired" } else { "stale" }),
+                    "{path} {minute}: {shown}"
+                );
+            }
+            if minute > 60 {
+                assert_eq!(running, Some(false), "{path} after {minute} min shows a value: {shown}");
+            }
+        }
+        browser.shows("Live link lost. This page is from").await;
+    }
+}
+
+/// Lets the page believe that so many minutes have passed, by the clock that counts on or by that of the wall. How many things are called fresh, whether a
+/// value is shown, the word of the first chip.
+fn later(minute: u64, back: u64) -> String {
+    format!(
+        "window.steady ??= performance.now.bind(performance); window.wall ??= Date.now.bind(Date);
+        performance.now = () => window.steady() + {minute} * 60000 * {back};
+        Date.now = () => {back} ? window.wall() - 7200000 : window.wall() + {minute} * 60000;
+        document.dispatchEvent(new Event('visibilitychange'));
+        const main = document.getElementById('main');
+        return [main.querySelectorAll('.headline.s-fresh, .card.s-fresh, .banner.s-fresh, .chip[data-turns].s-fresh').length,
+            /running/.test([...main.querySelectorAll('.items, .readings')].map(e => e.innerText).join(' ')),
+            (main.querySelector('.chip[data-turns]') || {{}}).textContent]"
+    )
+}
+
+/// What is stale is a state of the shelf, what is lost is the way to it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_link_is_told_apart_from_stale_data() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    app.operator().stops("yard").await;
+    let tap = Tap::before(app.address).await;
+    browser.goes_to(&tap.url("/c/yard")).await;
+    browser.shows("Paused by").await;
+    let lost = || async { browser.runs("return !document.getElementById('lost').hidden").await == true };
+    tokio::time::sleep(secs(7)).await;
+    assert!(!lost().await, "a pause is no lost link");
+    let made = browser.runs("return document.querySelector('#made time').textContent").await;
+    tap.goes_dark();
+    eventually("the link is lost", SOON, || async { lost().await.then_some(()) }).await;
+    let told = browser.runs("return document.getElementById('lost').innerText").await;
+    assert!(
+        told.as_str().is_some_and(|t| t.contains("page is from") && t.contains(made.as_str().unwrap_or("?"))),
+        "{told}"
+    );
+    assert!(browser.text().await.contains("Paused by"), "what was known stays");
+    tap.comes_back();
+    eventually("the link is back", SOON, || async { (!lost().await).then_some(()) }).await;
+}
+
+/// With a live link: the page's word is never better than the shelf's.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_page_turns_when_the_shelf_does_and_says_so_once() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().every("3s"))).await;
+    app.has_polled("yard", "controller").await;
+    browser.goes_to(&format!("http://{}/c/yard", app.address)).await;
+    browser.shows("fresh").await;
+    browser
+        .runs("window.told = []; new MutationObserver(() => window.told.push(document.getElementById('said').textContent))
+            .observe(document.getElementById('said'), {childList: true, characterData: true, subtree: true})")
+        .await;
+    provider.is(Mode::ServerError);
+    app.connection_when("yard", "it is stale", |c| c["state"] == "stale" || c["state"] == "breaker_open").await;
+    let fresh = "return document.querySelectorAll('#banner.s-fresh, #banner .s-fresh').length";
+    eventually("the page knows", secs(3), || async { (browser.runs(fresh).await == 0).then_some(()) }).await;
+    let told = browser.runs("return window.told").await;
+    let of = |word: &str| {
+        told.as_array().map_or(0, |t| t.iter().filter(|t| t.as_str().is_some_and(|t| t.contains(word))).count())
+    };
+    assert!(of("yard is stale") <= 1 && of("yard is") >= 1, "told to who listens, and once each: {told}");
+    assert_quiet(&browser).await;
+}
+
 /// No violation of the page's own policy, no error of its script.
 pub async fn assert_quiet(browser: &Browser) {
     let console = browser.console().await;

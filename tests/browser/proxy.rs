@@ -15,6 +15,8 @@ struct Counts {
     /// Streams of events end right after they began.
     cuts: AtomicBool,
     streams: AtomicUsize,
+    /// Nothing goes through, and what was open ends.
+    dark: AtomicBool,
     /// Pages that shall seem to be of another build.
     outdated: AtomicUsize,
 }
@@ -57,6 +59,15 @@ impl Tap {
     /// From now on every stream of events ends 10 ms after it began.
     pub fn cuts_streams(&self) {
         self.counts.cuts.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on nobody is there.
+    pub fn goes_dark(&self) {
+        self.counts.dark.store(true, Ordering::SeqCst);
+    }
+
+    pub fn comes_back(&self) {
+        self.counts.dark.store(false, Ordering::SeqCst);
     }
 
     /// The next so many pages seem to have been made by another build.
@@ -110,9 +121,15 @@ async fn pass(browser: TcpStream, appliance: SocketAddr, counts: &Counts) {
             }
         }
     };
+    let dark = async {
+        while !counts.dark.load(Ordering::SeqCst) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
     tokio::select! {
         () = up => {}
         () = down => {}
+        () = dark => {}
     }
 }
 

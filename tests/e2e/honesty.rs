@@ -1,5 +1,6 @@
 //! What is said while nothing new comes in: at once, on every surface, and in the words of whoever is the cause (law 5).
 
+use crate::support::app::members;
 use crate::support::script::Script;
 use crate::support::*;
 use serde_json::Value;
@@ -124,7 +125,7 @@ async fn a_banner_says_since_when_and_what_to_do_at_what_cost() {
     app.operator().resumes("yard").await;
 
     provider.is(Mode::Json(500, "{\"message\": \"the greenhouse burns\"}".to_owned()));
-    let late = |t: &Value| t["state"] == "stale";
+    let late = |t: &Value| t["state"] == "stale" && text(t, "/banner/what").contains("(500)");
     let stale = app.target_when("yard", "controller", "it is stale", late).await;
     let action = &stale["banner"]["action"];
     assert_eq!((text(action, "/kind"), &action["requests"]), ("refresh", &Value::from(1)), "{stale}");
@@ -132,6 +133,39 @@ async fn a_banner_says_since_when_and_what_to_do_at_what_cost() {
         text(&stale, "/banner/what").contains("(500)") && text(&stale, "/banner/change").starts_with("Next poll"),
         "{stale}"
     );
+}
+
+/// The same word in the API, on the page, as a metric, as an event and in the log; each turn is told once, over a restart too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_of_the_state_is_told_once_and_in_the_same_word_everywhere() {
+    let provider = FakeProvider::unlimited().await;
+    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet())).await;
+    app.has_polled("yard", "controller").await;
+    tokio::time::sleep(secs(2)).await;
+    let mut words = told(&app).await;
+    app.operator().stops("yard").await;
+    words.push("disabled".to_owned());
+    eventually("the pause is told", SOON, || async { (told(&app).await == words).then_some(()) }).await;
+    let paused = app.connection("yard").await;
+    assert_eq!((text(&paused, "/state"), text(&paused, "/banner/what").starts_with("Paused by")), ("disabled", true));
+    assert!(app.get("/c/yard").await.expect(200).body.contains("data-state=\"yard is disabled\""));
+    let metrics = app.get("/metrics").await.expect(200).body;
+    let is =
+        |l: &str| l.starts_with("larder_connection_state{") && l.contains("state=\"disabled\"") && l.ends_with(" 1");
+    assert!(metrics.lines().any(is), "{metrics}");
+    assert!(app.log().contains("disabled; it was "), "{}", app.log());
+
+    app.restart().await;
+    app.operator().resumes("yard").await;
+    words.push("fresh".to_owned());
+    eventually("and its end", SOON, || async { (told(&app).await == words).then_some(()) }).await;
+}
+
+/// The words of the turns that were told, in their order.
+async fn told(app: &TestApp) -> Vec<String> {
+    let reply = app.get("/api/v1/activity?kind=state_changed&limit=100").await;
+    let events = members(&reply.expect(200).json(), "events");
+    events.iter().map(|e| text(e, "/message").split(';').next().unwrap_or_default().to_owned()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,7 +63,7 @@ fn addresses(html: &str) -> Vec<(&'static str, String)> {
             html.split(&mark).skip(1).filter_map(|rest| Some(rest.split('"').next()?.replace("&#38;", "&"))).collect();
         found.into_iter().map(move |address| (name, address))
     };
-    ["href", "src", "action", "data-events"].into_iter().flat_map(of).collect()
+    ["href", "src", "action", "data-link"].into_iter().flat_map(of).collect()
 }
 
 #[test]
@@ -105,7 +105,7 @@ async fn walk(proxy: SocketAddr, prefix: &str) -> BTreeMap<String, u16> {
             // A stream has no end, and a form is not for looking.
             match attribute {
                 "action" => drop(forms.insert(there)),
-                "data-events" => (),
+                "data-link" => (),
                 _ if there.contains("/t/controller?") || there.contains("/activity?") => (),
                 _ => next.push(there),
             }

@@ -1,5 +1,6 @@
 //! Two hundred tabs on the wall: they see everything and spend nothing (CASES I3; law 3).
 
+use crate::support::sse::Events;
 use crate::support::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -10,9 +11,11 @@ async fn two_hundred_open_tabs_spend_nothing() {
     let asked = provider.count();
 
     let mut streams = Vec::new();
-    for _ in 0..200 {
-        let stream = app.events(None).await;
+    for n in 0..200 {
+        let page = ["%2F", "%2Fc%2Fyard", "%2Fc%2Fyard%2Ft%2Fcontroller"][n % 3];
+        let mut stream = Events::open(app.address, &Ask::get(&format!("/live?page={page}"))).await;
         assert_eq!(stream.status, 200);
+        stream.until("now", SOON).await;
         streams.push(stream);
     }
     let mut readers = app.readers(200).await;
@@ -30,7 +33,7 @@ async fn two_hundred_open_tabs_spend_nothing() {
     })
     .await;
     for stream in &mut streams {
-        stream.until("target_seen", SOON).await;
+        stream.until("patch", SOON).await;
     }
     assert_eq!(provider.count(), asked + 1, "200 tabs and one refresh");
 }

@@ -114,6 +114,12 @@ pub fn works(state: State, as_of: Option<Stamp>, expired: Option<Span>, now: &No
     }
 }
 
+/// `held; it was fresh since 09:12`: kept, so with instants alone.
+pub fn turned(was: State, since: Stamp, is: State, now: &Now) -> String {
+    let word = |state: State| state.word().replace('_', " ");
+    format!("{}; it was {} since {}", word(is), word(was), clock_time(since.wall, now.wall()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,7 +47,7 @@ codes!(ChangeKind, "change": Appeared = 0, Changed = 1, Removed = 2, Reappeared 
 codes!(JobState, "job state": Queued = 0, Sent = 1, Done = 2, Failed = 3, Unknown = 4);
 codes!(EventKind, "event": TargetChanged = 0, TargetSeen = 1, TargetTroubled = 2, HoldStarted = 3, HoldEnded = 4,
     BreakerOpened = 5, BreakerClosed = 6, JobChanged = 7, ControlChanged = 8, Appliance = 9, FindingOpened = 10, FindingClosed = 11, PhaseChanged = 12,
-    ScanPublished = 13, ScanTroubled = 14, Probed = 15, AccessChanged = 16);
+    ScanPublished = 13, ScanTroubled = 14, Probed = 15, AccessChanged = 16, StateChanged = 17);
 codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitOffered = 2, SuddenEmptiness = 3,
     WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7, WebhookFailing = 8,
     CredentialUnreadable = 9);
@@ -100,7 +100,7 @@ mod tests {
             words(EventKind::word),
             "target_changed target_seen target_troubled hold_started hold_ended breaker_opened breaker_closed \
              job_changed control_changed appliance finding_opened finding_closed phase_changed scan_published scan_troubled \
-             probed access_changed"
+             probed access_changed state_changed"
         );
         assert_eq!(
             words(FindingKind::word),

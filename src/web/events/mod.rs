@@ -55,7 +55,7 @@ pub struct Filter {
 
 impl Filter {
     /// Events of the appliance itself concern everybody.
-    fn lets(&self, event: &EventView) -> bool {
+    pub fn lets(&self, event: &EventView) -> bool {
         let ours = event.organization.as_deref().is_none_or(|o| o == self.organization.as_str());
         let wanted = match (&self.connection, &event.connection) {
             (Some(wanted), Some(is)) => wanted == is,

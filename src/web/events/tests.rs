@@ -134,15 +134,6 @@ async fn streams_end_when_the_appliance_stops() {
     assert!(rest.is_ok(), "the stream ended");
 }
 
-/// An event that a page does not listen for leaves what it shows as it was.
-#[test]
-fn the_script_of_the_pages_hears_every_kind_of_event() {
-    let script = include_str!("../../../static/app.js");
-    for kind in crate::domain::event::EventKind::ALL {
-        assert!(script.contains(&format!("\"{}\"", kind.word())), "{}", kind.word());
-    }
-}
-
 /// Who is signed out hears nothing more, on a stream that was open before as well.
 #[tokio::test]
 async fn a_stream_ends_with_the_session_that_opened_it() {

@@ -170,7 +170,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     let page = Page {
         name: view.name.clone(),
         provider: view.provider.clone(),
-        chip: Chip::of(view.state),
+        chip: Chip::turning(view.state, &view.turns),
         banner: banner(&face, &visit, &frame.root, &name, &view.banner),
         is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
         holds: view.hold.iter().chain(&view.endpoint_holds).map(|h| hold(&face, h)).collect(),
@@ -256,7 +256,7 @@ fn strip(face: &Face, strip: &SpendStrip) -> Strip {
 fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
     Target {
         href: format!("{}/t/{}{}", segment(&target.connection), segment(&target.name), visit.suffix()),
-        chip: Chip::of(target.state),
+        chip: Chip::turning(target.state, &target.turns),
         phase: (target.phase != "active").then_some(target.phase),
         // The age stands beside it, and grows.
         sentence: Some(target.reason).filter(|reason| !reason.is_empty()),
@@ -264,7 +264,7 @@ fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
             1 => "1 item".to_owned(),
             n => format!("{} items", show::count(n)),
         },
-        age: target.age_seconds.map(Age::of),
+        age: target.aged_since.map(|at| Age::since(face, at)),
         as_of: face.maybe(target.as_of),
         name: target.name,
     }

@@ -32,7 +32,7 @@ use super::access::Viewer;
 use super::access::guard::Bound;
 use super::api::scope;
 use super::errors::{Kind, Problem};
-use super::{assets, build, headers};
+use super::{assets, build, headers, live};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use askama::Template;
 use axum::extract::FromRequestParts;
@@ -60,15 +60,14 @@ pub struct Frame {
     pub at_home: Option<String>,
     /// The first segment of the page's path, for the navigation.
     pub here: String,
-    pub last_event: u64,
     /// Empty for the default organization, else `?organization=...`, for links.
     pub suffix: String,
     /// Who looks at it.
     pub who: door::Who,
     /// Which build made the page.
     pub build: &'static str,
-    /// What the event stream is asked for.
-    pub events: String,
+    /// Where the page listens to what changes; empty: it does not.
+    pub live: String,
     pub organization: Option<String>,
 }
 
@@ -156,15 +155,16 @@ impl Visit {
         let mut frame = Frame::plain(web, face, &self.path);
         frame.suffix = self.suffix();
         frame.who = door::Who::of(Some(&self.viewer), &frame.root, &self.wanted);
-        let mut events = format!("{}api/v1/events?after={}&build={}", frame.root, frame.last_event, frame.build);
+        let page = segment(&self.wanted);
+        let mut live = format!("{}live?page={page}&build={}", frame.root, frame.build);
         if self.organization != Organization::default() {
-            events.push_str(&format!("&organization={}", segment(self.organization.as_str())));
+            live.push_str(&format!("&organization={}", segment(self.organization.as_str())));
             frame.organization = Some(self.organization.0.clone());
         }
         if let Some(connection) = connection {
-            events.push_str(&format!("&connection={}", segment(connection)));
+            live.push_str(&format!("&connection={}", segment(connection)));
         }
-        frame.events = events;
+        frame.live = live;
         frame
     }
     /// What a form of this page needs. `address` is relative to the root and unencoded text is not allowed in it.
@@ -215,11 +215,10 @@ impl Frame {
             home_zone: web.zone().iana_name().unwrap_or_default().to_owned(),
             at_home: face.at_home(),
             here: path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned(),
-            last_event: web.shelf().last_event_id().0,
             suffix: String::new(),
             who: door::Who::of(None, &root_of(path), path),
             build: build::BUILD,
-            events: String::new(),
+            live: String::new(),
             organization: None,
         }
     }
@@ -253,6 +252,7 @@ pub fn segment(text: &str) -> String {
 fn html(status: StatusCode, page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => {
+            let text = live::parts::marked(&text);
             let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
             (status, headers, text).into_response()
         }

@@ -5,7 +5,7 @@ use super::stood::{self, Stood};
 use super::{Frame, Visit, html, segment, suffix};
 use crate::domain::ids::Organization;
 use crate::domain::state::State as Word;
-use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, When};
+use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, TurnView, When};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
 use askama::Template;
@@ -185,7 +185,7 @@ pub fn headline(connections: &[ConnectionView]) -> Headline {
         };
     };
     let trouble = connections.iter().filter(|c| show::is_trouble(c.state)).count();
-    let said = |c: &ConnectionView| format!("{}: {}", c.name, c.sentence);
+    let said = |c: &ConnectionView| format!("{}: {}", c.name, told(c));
     let is_well = |c: &&ConnectionView| matches!(c.state, Word::Fresh | Word::Ageing);
     let (chip, text, more) = match (trouble, connections.iter().find(is_well)) {
         (0, Some(_)) if worst.state == Word::Fresh => {
@@ -197,7 +197,26 @@ pub fn headline(connections: &[ConnectionView]) -> Headline {
         (n, _) => (worst.state, said(worst), Some(format!("{} more connections need a look.", n - 1))),
     };
     let says = (text == said(worst) || more == Some(said(worst))).then(|| worst.name.clone());
-    Headline { chip: Chip::of(chip), text, more, says }
+    Headline { chip: Chip::turning(chip, &turns(connections, chip)), text, more, says }
+}
+
+/// What happened and when it changes, without what counts down: the page lets that run beside it.
+fn told(connection: &ConnectionView) -> String {
+    let banner = &connection.banner;
+    format!("{} {}", banner.what, banner.change).trim_end().to_owned()
+}
+
+/// What the headline's word becomes by age alone, when the first connection comes to a graver one.
+fn turns(connections: &[ConnectionView], now: Word) -> Vec<TurnView> {
+    let mut turns: Vec<TurnView> = connections.iter().flat_map(|c| c.turns.iter().copied()).collect();
+    turns.sort_by_key(|turn| turn.at);
+    let mut word = now;
+    turns.retain(|turn| {
+        let graver = show::severity(turn.state) < show::severity(word);
+        word = if graver { turn.state } else { word };
+        graver
+    });
+    turns
 }
 
 /// Those that need a look and are not told of above, worst first.
@@ -208,8 +227,8 @@ fn troubles(visit: &Visit, own: &[ConnectionView], headline: &Headline) -> Vec<T
     let trouble = |c: &ConnectionView| Trouble {
         href: format!("c/{}{}", segment(&c.name), visit.suffix()),
         name: c.name.clone(),
-        chip: Chip::of(c.state),
-        sentence: c.sentence.clone(),
+        chip: Chip::turning(c.state, &c.turns),
+        sentence: told(c),
     };
     troubled.into_iter().map(trouble).collect()
 }
@@ -254,9 +273,9 @@ fn card(
         href: format!("c/{}{}", segment(&connection.name), visit.suffix()),
         name: connection.name.clone(),
         provider: connection.provider.clone(),
-        chip: Chip::of(connection.state),
+        chip: Chip::turning(connection.state, &connection.turns),
         sentence: (connection.state != Word::Fresh && told != Some(connection.name.as_str()))
-            .then(|| connection.sentence.clone()),
+            .then(|| self::told(connection)),
         said: connection.hold.as_ref().and_then(|h| h.said.clone()),
         findings: findings(face, connection),
         readings: readings(face, items),
@@ -264,7 +283,7 @@ fn card(
         others: others.iter().take(OTHERS).map(|b| gauge(face, b)).collect(),
         more_gauges: others.len().saturating_sub(OTHERS),
         next_poll: face.maybe(connection.poll.next_poll_at),
-        oldest: connection.oldest_age_seconds.map(Age::of),
+        oldest: connection.oldest_since.map(|at| Age::since(face, at)),
         paused: !connection.enabled,
         stood,
     }

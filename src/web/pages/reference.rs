@@ -132,7 +132,7 @@ fn line(path: &str, method: &str, one: &Value) -> Line {
 /// A frame without a script: nothing here changes while the appliance runs.
 fn still(visit: &Visit, web: &WebState) -> Frame {
     let mut frame = visit.frame(web, &visit.face(web), None);
-    frame.events.clear();
+    frame.live.clear();
     frame
 }
 

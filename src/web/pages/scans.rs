@@ -30,7 +30,7 @@ pub(super) fn scan(face: &Face, view: &FeedView) -> Scan {
         targets: counted(view.targets, "target", "targets"),
         interval: view.interval_seconds.map(show::exact),
         as_of: face.maybe(view.as_of),
-        age: view.age_seconds.map(Age::of),
+        age: view.as_of.map(|at| Age::since(face, at)),
         run: view.last_run.as_ref().map(|run| (told(run), face.moment(run.at))),
         is_whole: view.last_run.as_ref().is_none_or(|run| run.complete),
         unmatched: view.last_run.as_ref().and_then(strays),

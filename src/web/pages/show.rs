@@ -4,7 +4,8 @@
 use super::reader::{Clock, Reader};
 use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
-use crate::engine::view::{FieldShown, Seconds, When};
+use crate::engine::view::{FieldShown, Seconds, TurnView, When};
+use crate::rules::calendar::rfc3339;
 use crate::web::WebState;
 use crate::web::svg::ticks::Axis;
 use askama::Template;
@@ -38,33 +39,33 @@ pub struct Moment {
 
 /// How long ago or ahead; the script re-labels it as time passes.
 #[derive(Clone, Debug, PartialEq, Eq, Template)]
-#[template(ext = "html", source = r#"<span class="rel" data-rel="{{ age_seconds }}">{{ text }}</span>"#)]
+#[template(ext = "html", source = r#"<time class="rel" datetime="{{ iso }}">{{ text }}</time>"#)]
 pub struct Relative {
-    age_seconds: i64,
+    iso: String,
     text: String,
 }
 
 /// An announced moment: `in 3 h`, and from then on `overdue by 2 min`.
 #[derive(Clone, Debug, PartialEq, Eq, Template)]
-#[template(ext = "html", source = r#"<span class="rel" data-rel="{{ age_seconds }}" data-due>{{ text }}</span>"#)]
+#[template(ext = "html", source = r#"<time class="rel" data-as="due" datetime="{{ iso }}">{{ text }}</time>"#)]
 pub struct Due {
-    age_seconds: i64,
+    iso: String,
     text: String,
 }
 
 /// An age without a direction (`6 min`); the script lets it grow.
 #[derive(Clone, Debug, PartialEq, Eq, Template)]
-#[template(ext = "html", source = r#"<span class="rel" data-old="{{ seconds }}">{{ text }}</span>"#)]
+#[template(ext = "html", source = r#"<time class="rel" data-as="age" datetime="{{ iso }}">{{ text }}</time>"#)]
 pub struct Age {
-    pub seconds: u64,
+    iso: String,
     text: String,
 }
 
 /// Seconds that are left; the script lets them shrink, never below zero.
 #[derive(Clone, Debug, PartialEq, Eq, Template)]
-#[template(ext = "html", source = r#"<span class="rel" data-left="{{ seconds }}">{{ text }}</span>"#)]
+#[template(ext = "html", source = r#"<time class="rel" data-as="left" datetime="{{ iso }}">{{ text }}</time>"#)]
 pub struct Left {
-    seconds: u64,
+    iso: String,
     text: String,
 }
 
@@ -72,11 +73,13 @@ pub struct Left {
 #[derive(Clone, Debug, PartialEq, Eq, Template)]
 #[template(
     ext = "html",
-    source = r##"<span class="chip s-{{ id }}"><svg class="i" aria-hidden="true"><use href="#i-{{ id }}"/></svg>{{ word }}</span>"##
+    source = r##"<span class="chip s-{{ id }}"{% if !turns.is_empty() %} data-turns="{{ turns }}"{% endif %}><svg class="i" aria-hidden="true"><use href="#i-{{ id }}"/></svg>{{ word }}</span>"##
 )]
 pub struct Chip {
     pub id: &'static str,
     pub word: String,
+    /// What it becomes by age alone, and when, for the script: `stale 2026-11-30T08:20:50Z,expired ...`.
+    pub turns: String,
 }
 
 impl HtmlSafe for Moment {}
@@ -88,33 +91,43 @@ impl HtmlSafe for Chip {}
 
 impl Moment {
     pub fn rel(&self) -> Relative {
-        Relative { age_seconds: self.age_seconds, text: self.relative.clone() }
+        Relative { iso: self.iso.clone(), text: self.relative.clone() }
     }
     pub fn due(&self) -> Due {
         let text = match self.age_seconds {
             1.. => format!("overdue by {}", span(self.age_seconds.unsigned_abs())),
             _ => self.relative.clone(),
         };
-        Due { age_seconds: self.age_seconds, text }
+        Due { iso: self.iso.clone(), text }
     }
 }
 
 impl Age {
-    pub fn of(seconds: u64) -> Age {
-        Age { seconds, text: span(seconds) }
+    /// Counted from `since`.
+    pub fn since(face: &Face, since: When) -> Age {
+        let seconds = u64::try_from((face.now.0 - since.0.0).div_euclid(1000)).unwrap_or(0);
+        Age { iso: rfc3339(since.0), text: span(seconds) }
     }
 }
 
 impl Left {
     pub fn until(face: &Face, end: When) -> Left {
         let seconds = u64::try_from((end.0.0 - face.now.0).div_euclid(1000)).unwrap_or(0);
-        Left { seconds, text: span(seconds) }
+        Left { iso: rfc3339(end.0), text: span(seconds) }
+    }
+    fn of(face: &Face, seconds: u64) -> Left {
+        Left { iso: rfc3339(face.now + Span::from_secs(seconds)), text: span(seconds) }
     }
 }
 
 impl Chip {
     pub fn of(state: State) -> Chip {
-        Chip { id: state.word(), word: word(state) }
+        Chip { id: state.word(), word: word(state), turns: String::new() }
+    }
+    /// One that turns in an open page, whether or not that is told.
+    pub fn turning(state: State, turns: &[TurnView]) -> Chip {
+        let turn = |turn: &TurnView| format!("{} {}", turn.state, rfc3339(turn.at.0));
+        Chip { turns: turns.iter().map(turn).collect::<Vec<_>>().join(","), ..Chip::of(state) }
     }
 }
 
@@ -148,7 +161,7 @@ impl Face {
     pub fn moment(&self, when: When) -> Moment {
         let age_seconds = (self.now.0 - when.0.0).div_euclid(1000);
         Moment {
-            iso: crate::rules::calendar::rfc3339(when.0),
+            iso: rfc3339(when.0),
             clock: self.clock(when),
             full: self.format(when, &format!("%a %d %b %Y, {} %Z", self.seconds_too())),
             age_seconds,
@@ -320,7 +333,7 @@ pub fn field(face: &Face, value: &FieldShown) -> Shown {
         FieldShown::Bool(b) => Shown::Text(if *b { "yes" } else { "no" }.to_owned()),
         FieldShown::At(when) => Shown::Time(face.moment(*when)),
         FieldShown::Due(when) => Shown::Due(face.moment(*when)),
-        FieldShown::SecondsLeft(seconds) => Shown::Left(Left { seconds: *seconds, text: span(*seconds) }),
+        FieldShown::SecondsLeft(seconds) => Shown::Left(Left::of(face, *seconds)),
     }
 }
 

@@ -3,7 +3,7 @@
 //! before these run.
 
 use super::actions::{Sent, back};
-use super::show::{self, Age, Chip};
+use super::show::{self, Age, Chip, Face};
 use super::{Action, Frame, Visit, html, segment};
 use crate::domain::ids::{ConnectionKey, TargetKey, TargetName};
 use crate::domain::target::Phase;
@@ -62,7 +62,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     let page = Page {
         connection_href: format!("../{}{}", segment(&name), visit.suffix()),
         sentence: format!("{} targets, {active} of them active.", show::count(targets.len() as u64)),
-        rows: targets.iter().skip((at - 1) * ROWS).take(ROWS).map(|t| row(&visit, t)).collect(),
+        rows: targets.iter().skip((at - 1) * ROWS).take(ROWS).map(|t| row(&face, &visit, t)).collect(),
         back: there(at - 1),
         on: there(at + 1),
         patterns: web.shelf().patterns(&key),
@@ -87,13 +87,13 @@ fn one_more(web: &WebState, key: &ConnectionKey) -> Option<String> {
     ))
 }
 
-fn row(visit: &Visit, target: &TargetView) -> Row {
+fn row(face: &Face, visit: &Visit, target: &TargetView) -> Row {
     Row {
         href: format!("t/{}{}", segment(&target.name), visit.suffix()),
         phase: target.phase,
-        chip: Chip::of(target.state),
+        chip: Chip::turning(target.state, &target.turns),
         items: show::count(target.item_count),
-        age: target.age_seconds.map(Age::of),
+        age: target.aged_since.map(|at| Age::since(face, at)),
         name: target.name.clone(),
     }
 }

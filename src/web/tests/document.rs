@@ -6,8 +6,8 @@ use super::*;
 use crate::web::document::document;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What browsers ask beside pages: what those load, and where a wish is kept in a cookie.
-const FOR_BROWSERS: [&str; 2] = ["/static/{name}", "/reader"];
+/// What browsers ask beside pages: what those load and listen to, and where a wish is kept in a cookie.
+const FOR_BROWSERS: [&str; 3] = ["/static/{name}", "/reader", "/live"];
 
 /// Every address of the router with its methods, as the router itself says them.
 pub async fn routes() -> BTreeMap<String, BTreeSet<String>> {

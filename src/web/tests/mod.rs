@@ -5,6 +5,7 @@ mod api;
 mod document;
 mod door;
 mod history;
+mod live;
 mod pages;
 mod plan;
 mod plots;

@@ -21,7 +21,10 @@ pub fn part(page: &str, id: &str) -> String {
     let at = page.find(&format!("id=\"{id}\"")).expect("the part is there");
     let start = page[..at].rfind('<').unwrap();
     let end = page[at..].find("</section>").unwrap() + at;
-    page[start..end].to_owned()
+    let mut rest = page[start..end].split(" data-v=\"");
+    // Which version a part is follows from what it says.
+    let first = rest.next().unwrap_or_default().to_owned();
+    rest.fold(first, |part, rest| part + rest.split_once('"').map_or(rest, |(_, behind)| behind))
 }
 
 #[tokio::test]
@@ -84,11 +87,12 @@ async fn a_page_tells_the_age_of_the_reading_from_that_of_the_answer() {
     };
     let dated = with(|target| {
         (target.age_seconds, target.reading_age_seconds) = (Some(18_041), Some(18_041));
+        target.aged_since = Some(crate::web::sample::ago(18_041));
         target.items[0].observed_at = target.as_of;
     });
     let dated = dated.await;
     let banner = part(&dated, "banner").replace('\u{a0}', " ");
-    assert!(banner.contains("5 h</span></b> old by the provider’s clock"), "{banner}");
+    assert!(banner.contains("5 h</time></b> old by the provider’s clock"), "{banner}");
     assert!(banner.contains("41 s ago"), "and when it was answered: {banner}");
     assert!(part(&dated, "items").contains("measured "), "each item by itself");
     let undated = part(&with(|target| target.is_undated = true).await, "banner");
