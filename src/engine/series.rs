@@ -23,6 +23,9 @@ const STEP: usize = 1_000;
 /// Charges that are looked through for when answers came.
 const CHARGES: usize = 50_000;
 
+/// When no answer was young enough, in order; and from when on that is known, where not of the whole time.
+type Stale = (Vec<(Wall, Wall)>, Option<Wall>);
+
 /// The name under which an item's state stands among its fields.
 pub const STATE: &str = "state";
 const TITLE: &str = "title";
@@ -75,13 +78,7 @@ impl Appliance {
 
     /// When no good answer was young enough, as far as it is known. A list of many pages is as old as its whole reading, of which only the last
     /// is known.
-    fn stale(
-        &self,
-        conn: &Conn,
-        target: &Target,
-        now: &Now,
-        from: Wall,
-    ) -> Result<(Vec<(Wall, Wall)>, Option<Wall>), StoreError> {
+    fn stale(&self, conn: &Conn, target: &Target, now: &Now, from: Wall) -> Result<Stale, StoreError> {
         let feeds = show::asked(&self.core, conn)?;
         let state = show::through(conn, target, self.core.store.target(&target.key)?.unwrap_or_default(), &feeds);
         let interval = conn.renewed_every(target, conn.base_interval());
@@ -100,7 +97,7 @@ impl Appliance {
     }
 }
 
-fn of_now(state: &TargetState, fresh_for: Span, now: &Now, from: Wall) -> (Vec<(Wall, Wall)>, Option<Wall>) {
+fn of_now(state: &TargetState, fresh_for: Span, now: &Now, from: Wall) -> Stale {
     let Some(as_of) = state.as_of else { return (Vec::new(), Some(now.wall())) };
     let arrived = (now.wall() - now.age_of(as_of)).max(from);
     (gaps(&[arrived], fresh_for, arrived, now.wall()), Some(arrived).filter(|at| *at > from))

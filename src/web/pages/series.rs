@@ -136,7 +136,7 @@ fn range(wanted: &str) -> Result<&'static str, Problem> {
 fn usual(now: When, item: Option<&ItemView>) -> &'static str {
     let known = item.map(|i| now.0.since(i.first_seen_at.0));
     let fits = |range: &&str| known.zip(read_length(range)).is_some_and(|(known, long)| known <= long);
-    SHORT.map(|(range, _)| range).into_iter().find(|range| fits(&range)).unwrap_or(USUAL)
+    SHORT.map(|(range, _)| range).into_iter().find(|range| fits(range)).unwrap_or(USUAL)
 }
 
 fn is_there(item: &&ItemView) -> bool {
