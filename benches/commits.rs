@@ -220,6 +220,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
         connections: vec![connection_spec()],
         polling: Default::default(),
         credentials,
+        stored: Default::default(),
         putting,
         notes: Vec::new(),
     };

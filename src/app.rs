@@ -5,6 +5,7 @@ mod demonstration;
 mod keys;
 mod logging;
 mod reload;
+mod scribe;
 mod signals;
 mod sockets;
 mod systemd;
@@ -106,7 +107,7 @@ impl Live {
         let options = Options { writer: Writer::Thread, cache_bytes: CACHE_BYTES };
         let opened = Store::open_at_once(&settings.server.data, options).map_err(Failure::failed)?;
         let store = opened.0.clone();
-        let live = Live::start(settings, secrets, redactor, opened).await;
+        let live = Live::start(config, settings, secrets, redactor, opened).await;
         if live.is_err() {
             // The reason is told already; what the file could not keep would be told at its next start.
             let _ = store.close();
@@ -117,16 +118,18 @@ impl Live {
     /// Sockets answer before the engine begins: what nobody can read does not spend. It begins when the file is known to be
     /// whole; until then readers are served from it and nothing is written or sent.
     async fn start(
-        settings: Settings,
+        config: &Path,
+        mut settings: Settings,
         secrets: Secrets,
         redactor: Redactor,
         opened: (Store, Opening, Verdict),
     ) -> Result<Live, Failure> {
         let (store, opening, verdict) = opened;
+        let mut notes = Vec::new();
+        let stored = scribe::take_in(config, &mut settings, &store, &mut notes)?;
         let Settings { server, polling, connections, puttable, shown } = settings;
         let putting = reload::putting(&puttable);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
-        let mut notes = Vec::new();
         let keyring = keys::open(&server.data, &opening, &connections, &secrets, &store, redactor.clone(), &mut notes)?;
         let credentials = keys::credentials(&opening.installation, &connections, &keyring);
         let vault =
@@ -144,6 +147,7 @@ impl Live {
             clock,
             door: door.clone(),
             connections,
+            stored,
             polling,
             shelf,
             credentials,
@@ -158,13 +162,14 @@ impl Live {
                 return Err(Failure::failed(why));
             }
         };
+        appliance.employ(Arc::new(scribe::Desk::beside(config)));
         let serving = sockets.serve(&appliance, &server, shown);
         if let Err(failure) = begin(verdict, &mut running).await {
             serving.stop().await;
             return Err(failure);
         }
         let health = appliance.clone();
-        systemd::ready(&format!("polling {}", count(appliance.specs().len() as u64, "connection")), move || {
+        systemd::ready(&format!("polling {}", count(appliance.roster().len() as u64, "connection")), move || {
             health.health().poller_alive
         });
         Ok(Live { appliance, running, serving, server, configured, door })
@@ -178,7 +183,7 @@ impl Live {
         talk(&format!(
             "  configuration  {}, {}",
             shown(config),
-            count(self.appliance.specs().len() as u64, "connection")
+            count(self.appliance.roster().len() as u64, "connection")
         ));
         talk(&format!("  command line   {}", shown(&self.server.socket)));
         // A file that was repaired, a clock that cannot be believed.

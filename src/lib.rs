@@ -112,6 +112,15 @@
 //!    one before: whoever was not admitted yet begins anew with that. What asks the same goes on as it is; what was under way is heard out.
 //! 3. One that went has `left`: nothing of it is admitted any more and its loops end. Its charges, items and history stay in the file.
 //!
+//! # A connection from the browser
+//!
+//! Somebody picks a recipe on `/setup` and pastes a credential ([`engine::setup`]). Its [`engine::setup::Scribe`], which `app` lends the engine, makes
+//! the text of one `[[connection]]` of that, and reads it as the file is read.
+//!
+//! 1. [`engine::roster`] takes it in on trial. One commit has the text, and the credential sealed; nothing is sent.
+//! 2. A test is a probe: it is paid as every request is, and its answer is kept as a sample, on which other words cost nothing ([`rules::trial`]).
+//! 3. Saved, it is another edition of the same connection, and the poller wakes. A start reads it beside the file, which counts where both have one.
+//!
 //! # A client of the gateway
 //!
 //! A program that knows nothing of Larder asks `/gateway/{connection}/{path...}`.

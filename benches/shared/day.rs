@@ -159,6 +159,7 @@ impl World {
             connections: settings.expect("a configuration").connections,
             polling: Default::default(),
             credentials: [(field(), CREDENTIAL)].into(),
+            stored: Default::default(),
             putting,
             notes: Vec::new(),
         };

@@ -6,6 +6,7 @@ use crate::cli;
 use crate::config::{Puttable, ServerSpec, Settings};
 use crate::domain::credential::NewSecret;
 use crate::domain::ids::{ConnectionKey, TargetName};
+use crate::domain::setup::Provenance;
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::webhook::WebhookUrl;
 use crate::engine::put::Putting;
@@ -55,7 +56,7 @@ impl Live {
     /// What of it is not in force.
     async fn take(&self, settings: Settings) -> Vec<String> {
         let mut configured = self.configured.lock().await;
-        let runs = self.appliance.specs();
+        let (runs, stored) = self.runs();
         if settings.connections.is_empty() && !runs.is_empty() {
             return vec![
                 "the configuration names no connection any more, as one does that is half written: those of before stay in force; a restart \
@@ -67,9 +68,7 @@ impl Live {
         self.appliance.reread_polling(settings.polling).await;
         self.serving.configured.reread("polling", settings.shown);
         for gone in runs.iter().filter(|own| settings.connections.iter().all(|spec| spec.key != own.key)) {
-            if let Err(denied) = self.appliance.part(&gone.key, BY).await {
-                notes.push(format!("connection {} is not taken away: {}", gone.key.connection, denied.sentence()));
-            }
+            notes.extend(self.lets_go(gone).await);
         }
         let putting = putting(&settings.puttable);
         let mut all: Vec<&ConnectionSpec> = settings.connections.iter().collect();
@@ -78,14 +77,42 @@ impl Live {
         for spec in all {
             let own = runs.iter().find(|own| own.key == spec.key);
             let is_same = own.is_some_and(|own| apart_from_secrets(own) == apart_from_secrets(spec))
+                && stored.iter().all(|(key, _)| *key != spec.key)
                 && configured.puttable.agrees(&settings.puttable, &spec.key);
+            if let Some(by) = stored.iter().find(|(key, _)| *key == spec.key).map(|(_, by)| by) {
+                let name = &spec.key.connection;
+                tracing::warn!("connection {name} was written here by {by} and is in larder.toml now, which counts");
+            }
             notes.extend(match is_same {
                 true => self.take_secrets(spec).await,
-                false => self.take_in(spec, &putting, own.is_some()).await,
+                false => self.take_in(spec, &putting, self.appliance.has(&spec.key)).await,
             });
         }
         configured.puttable = settings.puttable;
         notes
+    }
+
+    /// Those of the file that run, and those that are stored with who wrote them.
+    fn runs(&self) -> (Vec<ConnectionSpec>, Vec<(ConnectionKey, String)>) {
+        let (mut runs, mut stored) = (Vec::new(), Vec::new());
+        for (spec, provenance) in self.appliance.roster() {
+            match provenance {
+                Provenance::Configured => runs.push(spec),
+                Provenance::Stored { by, .. } => stored.push((spec.key, by)),
+            }
+        }
+        (runs, stored)
+    }
+
+    /// It is not in the file any more. Where one of its name is stored, that counts again. A sentence where it cannot go.
+    async fn lets_go(&self, gone: &ConnectionSpec) -> Option<String> {
+        let stored = self.appliance.stored_connections().ok()?.into_iter().find(|(key, _)| *key == gone.key);
+        let mut done = self.appliance.part(&gone.key, BY).await;
+        if let (Ok(()), Some((_, stored))) = (&done, stored) {
+            done = self.appliance.store(&stored.text, stored.standing, None, BY).await.map(drop);
+        }
+        let why = done.err()?;
+        Some(format!("connection {} is not taken away: {}", gone.key.connection, why.sentence()))
     }
 
     /// A connection that is new, or written otherwise. A sentence where it cannot be in force.
@@ -99,7 +126,14 @@ impl Live {
                 false => format!("connection {} is not added: {why}", spec.key.connection),
             });
         }
-        let joining = Joining { spec: spec.clone(), secrets, putting: putting.clone(), by: BY.to_owned() };
+        let joining = Joining {
+            spec: spec.clone(),
+            secrets,
+            putting: putting.clone(),
+            by: BY.to_owned(),
+            stored: None,
+            set: None,
+        };
         let why = self.appliance.join(joining).await.err()?;
         let what = if runs { "stays as it was" } else { "is not added" };
         Some(format!("connection {} {what}: {}", spec.key.connection, why.sentence()))

@@ -1,5 +1,6 @@
 //! What can be typed: clap's derive, and the examples that `--help` shows. Does nothing.
 
+use super::config::{self, ConfigCommand};
 use crate::domain::target::Phase;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -75,6 +76,12 @@ pub enum Tool {
     Operator {
         #[command(subcommand)]
         command: OperatorCommand,
+    },
+    /// Take the whole configuration out of the running appliance as one text, or connections in.
+    #[command(after_help = config::EXAMPLES)]
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
     /// Create, list and revoke the tokens that programs need.
     #[command(after_help = TOKEN_EXAMPLES)]
@@ -359,6 +366,8 @@ mod tests {
             "larder connection yard --interval 60s --for 3h",
             "larder connection yard --clear interval --clear polling",
             "larder target field eco-1 --phase stopped",
+            "larder config export",
+            "larder config import other.toml --dry-run",
             "larder token list",
             "larder token revoke 7",
             "larder operator list --json",
@@ -412,6 +421,7 @@ mod tests {
             "connection",
             "target",
             "operator",
+            "config",
             "token",
         ] {
             let error = parse(&format!("larder {command} --help")).expect_err("help");

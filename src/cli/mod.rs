@@ -5,6 +5,7 @@ pub mod args;
 mod backup;
 mod check;
 mod client;
+mod config;
 mod controls;
 pub mod ending;
 mod expected;

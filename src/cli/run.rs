@@ -4,7 +4,7 @@ use super::args::Tool;
 use super::check::Identify;
 use super::ending::{Ending, Failure, Outcome};
 use super::text::show;
-use super::{backup, check, controls, operator, recipes, status, token};
+use super::{backup, check, config as configuration, controls, operator, recipes, status, token};
 use crate::config::{self, Settings};
 use std::path::Path;
 
@@ -20,6 +20,7 @@ pub async fn run(config: &Path, tool: Tool, identify: Identify) -> Outcome {
         Tool::Connection(args) => controls::connection(&settings(config)?.server, args).await,
         Tool::Target(args) => controls::target(&settings(config)?.server, args).await,
         Tool::Operator { command } => operator::run(&settings(config)?.server, command).await,
+        Tool::Config { command } => configuration::run(&settings(config)?.server, command).await,
         Tool::Token { command } => token::run(&settings(config)?.server, command).await,
     }
 }

@@ -48,8 +48,8 @@ pub(super) const SHARED: [&str; 24] = [
 pub(super) const HISTORY: [&str; 1] = ["keep"];
 pub(super) const POLL: [&str; 4] = ["enabled", "interval", "inactivity_ttl", "completion_grace"];
 /// Where the secret lies, which only a connection says, and how it travels.
-pub(super) const CREDENTIAL: [&str; 8] =
-    ["env", "file", "query", "header", "scheme", "basic", "oauth2", "same_account"];
+pub(super) const CREDENTIAL: [&str; 9] =
+    ["env", "file", "sealed", "query", "header", "scheme", "basic", "oauth2", "same_account"];
 pub(super) const FACT: [&str; 3] = ["text", "source", "date"];
 
 /// Where a draft comes from, and so which keys it may have.
@@ -292,7 +292,7 @@ fn read_credential(section: &Section<'_>, origin: Origin, folder: &Path, p: &mut
     }
     table.only(&known, &[], p);
     if origin == Origin::Recipe {
-        for key in ["env", "file"].into_iter().filter(|k| table.has(k)) {
+        for key in ["env", "file", "sealed"].into_iter().filter(|k| table.has(k)) {
             p.add(&table.place_of(key), "is not for a recipe: where the secret lies is for the connection to say");
         }
     }
@@ -312,7 +312,15 @@ pub(super) fn read_source(table: &Section<'_>, folder: &Path, p: &mut Problems) 
         true => Err("must be the path of a file that holds the secret alone".to_owned()),
         false => Ok(SecretSource::File(folder.join(path))),
     });
+    let sealed = table.flag("sealed", p).checked(p, |sealed| {
+        (!sealed).then(|| "must be true, or be left out where the secret lies elsewhere".to_owned())
+    });
+    if !sealed.is_absent() && !(env.is_absent() && file.is_absent()) {
+        p.add(&table.place, "has `sealed` beside `env` or `file`; the secret lies in one of them");
+        return Slot::Bad;
+    }
     match (env, file) {
+        (Slot::Absent, Slot::Absent) => sealed.map(|_| SecretSource::Sealed),
         (Slot::Absent, other) | (other, Slot::Absent) => other,
         // Where one of them comes from the environment, it is meant to win over the file's other one.
         (Slot::Set(env), Slot::Set(file)) if env.place.is_variable() != file.place.is_variable() => {

@@ -124,6 +124,10 @@ impl Variables {
     pub fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
+    /// As they are called in the environment.
+    pub fn names(&self) -> Vec<String> {
+        self.0.values().map(|(name, _)| name.clone()).collect()
+    }
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

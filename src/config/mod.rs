@@ -21,6 +21,7 @@ mod scans;
 mod section;
 mod send;
 mod server;
+pub mod stored;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -82,6 +83,11 @@ pub struct ServerSpec {
     pub shelf: ShelfSpec,
     /// Where the variables that secrets are read from are looked up first.
     pub environment_file: Option<PathBuf>,
+}
+
+/// The variables of the environment that decide for a connection of the file.
+pub fn variables_of(environment: &Environment, connection: &str) -> Vec<String> {
+    environment.of_connection(connection).names()
 }
 
 /// One thing wrong, as a sentence that names file, line and key, and what to do.

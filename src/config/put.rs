@@ -29,6 +29,11 @@ impl Puttable {
         self.0.insert(spec.key.clone(), Ground { patterns, complete, spec: spec.clone() });
     }
 
+    /// With those of others.
+    pub fn merge(&mut self, others: Puttable) {
+        self.0.extend(others.0);
+    }
+
     /// Whether what is put to this connection is read in the same way by both.
     pub fn agrees(&self, other: &Puttable, connection: &ConnectionKey) -> bool {
         let said = |puttable: &Puttable| {

@@ -24,6 +24,7 @@ pub mod reply;
 pub mod scan;
 pub mod send;
 pub mod setting;
+pub mod setup;
 pub mod spec;
 pub mod spend;
 pub mod state;

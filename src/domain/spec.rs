@@ -65,6 +65,8 @@ pub enum SecretSource {
         name: String,
     },
     File(std::path::PathBuf),
+    /// In the data file, where an operator set it; nothing before that.
+    Sealed,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -84,6 +84,7 @@ pub fn place(source: &SecretSource) -> Option<String> {
         SecretSource::Env(name) => Some(format!("the environment variable {name}")),
         SecretSource::Listed { file, name } => Some(format!("{name} in the environment file {}", file.display())),
         SecretSource::File(path) => Some(format!("the file {}", path.display())),
+        SecretSource::Sealed => Some("nothing but what is set here, sealed in the data file".to_owned()),
     }
 }
 

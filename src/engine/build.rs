@@ -14,12 +14,14 @@ use crate::domain::connection::ConnectionState;
 use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
 use crate::domain::limit::merge;
 use crate::domain::scan::ScanSpec;
-use crate::domain::spec::{ConnectionSpec, TargetSpec};
+use crate::domain::setup::Provenance;
+use crate::domain::spec::{Carrier, ConnectionSpec, SecretSource, TargetSpec};
 use crate::domain::time::{Now, Stamp};
 use crate::rules::classify::Classifier;
 use crate::rules::quota::Reader;
 use crate::rules::schedule;
 use crate::store::{Store, Write};
+use crate::upstream::keyring::Keyring;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -61,7 +63,9 @@ pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
         let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
         let conn = connection(ground, spec, Arc::clone(sharing), (&state, now), &mut notes)?;
         let since = credentials.get(&spec.key).map(|known| known.since).unwrap_or_default();
-        let conn = Conn { webhooks: hooks, since, ..conn };
+        let provenance = parts.stored.get(&spec.key).cloned().unwrap_or(Provenance::Configured);
+        let lacks_secret = lacks_secret(parts.door.keyring(), spec);
+        let conn = Conn { webhooks: hooks, since, provenance, lacks_secret, ..conn };
         sharing.wishes(&spec.key, conn.lasting_wish(&state));
         if let Some(vault) = parts.door.vault() {
             sharing.token_life.learn(vault.standing(credential, now.steady).lives);
@@ -98,6 +102,8 @@ pub fn connection(
         scans: scans(ground.store, spec, &set)?,
         edition: 0,
         putting: Arc::clone(ground.putting),
+        provenance: Provenance::Configured,
+        lacks_secret: false,
         left: CancellationToken::new(),
         credential: sharing.credential,
         since: Stamp::default(),
@@ -116,6 +122,12 @@ pub fn connection(
         desk: Arc::new(Desk::new(spec)?),
         spec: spec.clone(),
     })
+}
+
+/// Whether it sends a credential that nobody has set yet.
+pub fn lacks_secret(keyring: Option<&Keyring>, spec: &ConnectionSpec) -> bool {
+    let is_set = keyring.is_none_or(|keyring| keyring.is_set(&spec.key));
+    spec.secret == SecretSource::Sealed && spec.carrier != Carrier::None && !is_set
 }
 
 /// The state with the first poll in it, of one that never polled.

@@ -10,6 +10,7 @@ use super::webhooks::Hook;
 use crate::domain::connection::{Ask, ConnectionState, Hold, Overrides};
 use crate::domain::ids::{Caller, CredentialId, Endpoint, TargetName};
 use crate::domain::limit::{Kind, Limit};
+use crate::domain::setup::Provenance;
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::classify::Classifier;
@@ -29,6 +30,10 @@ pub struct Conn {
     pub edition: u64,
     /// How targets that are put are read.
     pub putting: Arc<Putting>,
+    /// Where it is written.
+    pub provenance: Provenance,
+    /// It sends a credential, and none is set yet: nothing is asked.
+    pub lacks_secret: bool,
     /// It was taken away: nothing is asked for it any more, and its loops end.
     pub left: CancellationToken,
     pub credential: CredentialId,
@@ -128,8 +133,16 @@ impl Conn {
         freed.min().filter(|at| *at > now.steady)
     }
 
+    /// Whether it is asked: it is switched on, not on trial, and has what it sends.
     pub fn enabled(&self, state: &ConnectionState) -> bool {
-        state.enabled.as_ref().map_or(self.spec.poll.enabled, |s| s.on)
+        let on = state.enabled.as_ref().map_or(self.spec.poll.enabled, |s| s.on);
+        on && !self.provenance.is_on_trial() && !self.lacks_secret
+    }
+
+    /// Whether a person may probe: one on trial is asked by nobody else.
+    pub fn may_probe(&self, state: &ConnectionState) -> bool {
+        let stopped = state.enabled.as_ref().is_some_and(|s| !s.on);
+        self.enabled(state) || self.provenance.is_on_trial() && !stopped && !self.lacks_secret
     }
 
     /// When to ask again that was refused until `at` by `limit`. The providers' days turn for everybody in one instant: who waits for

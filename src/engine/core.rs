@@ -7,6 +7,7 @@ use super::connections::Connections;
 use super::gateway::room::Room;
 use super::notes::Notes;
 use super::polling::Polling;
+use super::setup::Scribe;
 use super::streams::Streams;
 use super::targets::Target;
 use super::turns::Turns;
@@ -22,7 +23,7 @@ use crate::store::{Commit, Store, StoreError, Write};
 use crate::upstream::Door;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -49,6 +50,8 @@ pub struct Core {
     turns: RwLock<BTreeMap<CredentialId, Arc<Turns>>>,
     /// Rung when an override was set or cleared.
     pub overridden: Notify,
+    /// Who knows how connections are written.
+    pub scribe: OnceLock<Arc<dyn Scribe>>,
     /// Rung when a connection came, became another, or went.
     pub changed: Notify,
     /// One renewal at a time for each credential that renews itself.
@@ -90,6 +93,7 @@ impl Core {
             renewals: RwLock::new(
                 connections.iter().filter(|c| c.spec.oauth.is_some()).map(|c| (c.credential, Arc::default())).collect(),
             ),
+            scribe: OnceLock::new(),
             changed: Notify::new(),
             turns: RwLock::new(connections.iter().map(|c| (c.credential, Arc::default())).collect()),
             connections: Connections::new(connections),
@@ -180,7 +184,8 @@ impl Core {
     /// for the whole process (F11).
     pub fn may_ask(&self, conn: &Conn, state: &ConnectionState, caller: Caller) -> bool {
         let by_itself = matches!(caller, Caller::Poller | Caller::Trigger);
-        conn.enabled(state) && !conn.left.is_cancelled() && (self.polling.is_on() || !by_itself)
+        let may = if caller == Caller::Probe { conn.may_probe(state) } else { conn.enabled(state) };
+        may && !conn.left.is_cancelled() && (self.polling.is_on() || !by_itself)
     }
 
     /// Whether the target is still the one of its name, whatever else became another.

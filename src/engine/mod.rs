@@ -8,6 +8,7 @@
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
+//! * [`setup`] connections written in the browser
 //! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
 //! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
@@ -48,6 +49,7 @@ pub mod roster;
 pub mod rotation;
 pub mod scans;
 pub mod series;
+pub mod setup;
 pub mod sharing;
 pub mod snapshot;
 pub mod spending;
@@ -68,6 +70,7 @@ use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::outcome::Outcome;
 use crate::domain::polling::PollingSpec;
+use crate::domain::setup::Provenance;
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
 use crate::store::{Commit, Opening, Store, Write};
@@ -95,6 +98,8 @@ pub struct Parts {
     pub shelf: ShelfSpec,
     /// Computed by `app` from the installation key and each secret: the budget boundary.
     pub credentials: BTreeMap<ConnectionKey, CredentialId>,
+    /// Those of them that are stored, and not in `larder.toml`.
+    pub stored: BTreeMap<ConnectionKey, Provenance>,
     /// How targets that operators put are read.
     pub putting: Arc<Putting>,
     /// What was noticed at start, for people.

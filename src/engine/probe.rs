@@ -7,11 +7,13 @@ use super::fetch::exchange::{Asking, Exchanged, admit, exchange};
 use super::fetch::learn::{consequences, hear};
 use super::fetch::{Stopped, first_request, token};
 use super::present;
+use super::setup::preview::{self, Why};
 use super::targets::Target;
 use super::view::{Denied, ProbeView, Probed, When};
 use super::words::{self, Telling};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ConnectionKey, TargetName};
+use crate::domain::outcome::Outcome;
 use crate::domain::time::Stamp;
 use crate::store::{Commit, Write};
 use std::sync::Arc;
@@ -23,7 +25,7 @@ impl Appliance {
         let asking = asking(&target).ok_or_else(|| fed(&target))?;
         let now = self.now();
         let ask = conn.ask(asking.caller, asking.endpoint.clone(), asking.cost);
-        let paused = !conn.enabled(&*conn.state.lock().await);
+        let paused = !conn.may_probe(&*conn.state.lock().await);
         let refused = match self.core.store.would_admit(conn.credential, &now, &ask) {
             _ if paused => Some("the connection is paused".to_owned()),
             Err(refusal) => Some(words::why(&Stopped::Refused(refusal), &now, Telling::Anew)),
@@ -36,7 +38,9 @@ impl Appliance {
     pub async fn probe(&self, key: &ConnectionKey, target: Option<&str>, by: &str) -> Result<ProbeView, Denied> {
         let (conn, target) = self.probed(key, target)?;
         self.core.begun.cancelled().await;
-        self.refuse_while_paused(&conn).await?;
+        if !conn.provenance.is_on_trial() {
+            self.refuse_while_paused(&conn).await?;
+        }
         tracing::info!(connection = %key, target = %target.key.target, by, "probe by hand");
         let asked = asking(&target).ok_or_else(|| fed(&target))?;
         let (tell, told) = tokio::sync::oneshot::channel();
@@ -153,10 +157,13 @@ async fn learn(
         at: When(reply.arrived_at.wall),
     };
     let told = event(target, &probed, by, reply.arrived_at);
+    let good = after.verdict.outcome == Outcome::Data || conn.provenance.is_on_trial();
+    let body = reply.result.as_ref().ok().filter(|_| good).map(|answer| answer.body.as_slice());
+    let sample = body.and_then(|body| preview::sample(conn, target, body, reply.arrived_at, Why::Probed));
     let commit = Commit {
         resolve: after.resolved(core, conn, &exchanged),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
-        writes: vec![Write::Connection(conn.spec.key.clone(), after.state.clone())],
+        writes: [Write::Connection(conn.spec.key.clone(), after.state.clone())].into_iter().chain(sample).collect(),
         events: std::iter::once(told).chain(after.events).collect(),
         findings: after.findings,
         learned: after.learned,

@@ -6,7 +6,7 @@ use crate::domain::ids::{ConnectionKey, Endpoint, TargetKey, TargetName};
 use crate::domain::page::Scan;
 use crate::domain::spec::TargetSpec;
 use crate::domain::target::Life;
-use crate::domain::time::{Now, Span, Stamp};
+use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::asking::CostFrom;
 use crate::rules::complete::Completion;
 use crate::rules::extract::Extractor;
@@ -41,6 +41,8 @@ pub struct Target {
     life: RwLock<Life>,
     watched: AtomicBool,
     spared: AtomicBool,
+    /// Steady ms of the answer that was kept last to try words on; 0: none by this process.
+    sampled_at: AtomicU64,
 }
 
 /// Who wants it.
@@ -84,6 +86,7 @@ impl Target {
             pages: Pages::known(known.scan.as_ref()),
             watched: AtomicBool::new(false),
             spared: AtomicBool::new(false),
+            sampled_at: AtomicU64::new(0),
             life: RwLock::new(known.life),
             key,
             spec,
@@ -96,6 +99,15 @@ impl Target {
     }
     pub fn learn_cost(&self, cost: Option<u32>) {
         self.learned_cost.fetch_max(cost.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Whether the answer that is kept to try words on is so old.
+    pub fn is_sample_due(&self, now: Steady, every: Span) -> bool {
+        let last = self.sampled_at.load(Ordering::Relaxed);
+        last == 0 || now >= Steady(last) + every
+    }
+    pub fn is_sampled(&self, at: Steady) {
+        self.sampled_at.store(at.0.max(1), Ordering::Relaxed);
     }
 
     pub fn life(&self) -> Life {
@@ -248,7 +260,7 @@ mod tests {
     use super::*;
     use crate::domain::send::SendSpec;
     use crate::domain::target::Phase;
-    use crate::domain::time::{ClockTrust, Steady};
+    use crate::domain::time::ClockTrust;
 
     fn target(name: &str, targets: &Targets) -> Arc<Target> {
         let spec = TargetSpec {

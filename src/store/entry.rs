@@ -20,6 +20,7 @@ use crate::domain::operator::{Claim, Operator, Session};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
+use crate::domain::setup::{Sample, StoredConnection};
 use crate::domain::state::Stood;
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::Stamp;
@@ -54,6 +55,8 @@ pub(super) enum Entry {
     Claim(Claim),
     Use(Stamp),
     Stood(Stood),
+    Stored(StoredConnection),
+    Sample(Sample),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -86,6 +89,8 @@ impl Entry {
             Table::Targets => Entry::PutTarget(records::put_target_of(value)?.1),
             Table::Secrets => records::sealed_of(value).map(|_| Entry::Plain)?,
             Table::Accounts => Entry::Credential(records::credential_of(value)?),
+            Table::Connections => Entry::Stored(records::stored_of(value)?.1),
+            Table::Samples => Entry::Sample(records::sample_of(value)?),
             Table::Stood => Entry::Stood(records::stood_of(value)?),
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),

@@ -148,9 +148,18 @@ fn add_accounts(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
     txn.open_table(Table::Accounts.definition()).map(drop).map_err(redb::Error::from)
 }
 
-/// 7 to 8: the tables of who may come in, and tokens with an end, a form that an older binary does not read; the table of how connections stood.
+/// 7 to 8: the tables of who may come in, and tokens with an end, a form that an older binary does not read; the table of how connections stood;
+/// those of what is written in the browser.
 fn add_access(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
-    for table in [Table::Operators, Table::Sessions, Table::Claims, Table::Uses, Table::Stood] {
+    for table in [
+        Table::Operators,
+        Table::Sessions,
+        Table::Claims,
+        Table::Uses,
+        Table::Stood,
+        Table::Connections,
+        Table::Samples,
+    ] {
         txn.open_table(table.definition())?;
     }
     Ok(())

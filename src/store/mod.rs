@@ -38,6 +38,7 @@ mod sentences;
 mod shelved;
 mod shield;
 mod stood;
+mod stored;
 mod sums;
 mod survey;
 mod tables;
@@ -75,6 +76,7 @@ use crate::domain::operator::{Claim, Digest, Operator, Session, Used};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
 use crate::domain::scan::ScanState;
+use crate::domain::setup::{Sample, StoredConnection};
 use crate::domain::state::Stood;
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::{Now, Span, Stamp, Steady};
@@ -181,6 +183,10 @@ pub enum Write {
     /// When it was used last.
     Use(Used, Stamp),
     /// A connection stands otherwise from now on.
+    /// A connection that is written in the browser.
+    Stored(ConnectionKey, StoredConnection),
+    DropStored(ConnectionKey),
+    Sample(TargetKey, Sample),
     Stood(ConnectionKey, Stood),
     /// How it stood so long ago is forgotten.
     ForgetStood(ConnectionKey, Steady),

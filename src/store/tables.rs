@@ -44,6 +44,8 @@
 //! | `claims`      | digest of the code                                    | claim            | at most 16                    | `Write::Claim`                      |
 //! | `uses`        | `t`, token number                                     | moment           | tokens                        | `Write::Use`                        |
 //! |               | `s`, digest of the cookie                             | moment           | sessions                      | `Write::Use`                        |
+//! | `connections` | organization, connection                              | stored connection | connections written in the browser | `Write::Stored`, `Write::DropStored` |
+//! | `samples`     | organization, connection, target                      | sample of an answer | targets, of each the last that was kept | `Write::Sample` |
 //! | `stood`       | organization, connection, steady ms                   | state, and since when | changes of 8 days             | `Write::Stood` |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
@@ -117,6 +119,8 @@ tables! {
     Claims = "claims",
     Uses = "uses",
     Stood = "stood",
+    Connections = "connections",
+    Samples = "samples",
 }
 
 impl Table {

@@ -74,10 +74,7 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::Target(key, state) => (Table::State, tables::target_state(key), records::target(state)),
         Write::Life(key, life) => (Table::State, tables::life(key), records::life(life)),
         Write::PutTarget(key, put) => (Table::Targets, tables::target_prefix(key), records::put_target(key, put)),
-        Write::DropTarget(key) => {
-            rows.push(Row::delete(Table::Targets, tables::target_prefix(key)));
-            return Ok(());
-        }
+        Write::DropTarget(key) => return dropped(rows, Table::Targets, tables::target_prefix(key)),
         Write::Item(target, item) => (Table::Items, tables::item(target, &item.key), records::item(item)),
         Write::History(target, entry) => (Table::History, tables::history(target, entry.seq), records::history(entry)),
         Write::Job(job) => {
@@ -99,10 +96,7 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::DeadLetter(key, letter) => {
             (Table::DeadLetters, tables::dead_letter(key, letter.event.id.0), records::dead_letter(letter))
         }
-        Write::ForgetWebhook(key) => {
-            rows.push(Row::delete(Table::Webhooks, tables::webhook(key)));
-            return Ok(());
-        }
+        Write::ForgetWebhook(key) => return dropped(rows, Table::Webhooks, tables::webhook(key)),
         Write::Shelve(answer) => return shelved::push(answer, rows),
         Write::Reshelve(head) => (Table::Shelf, shelved::place(head, tables::HEAD), records::shelf_head(head)),
         Write::Unshelve(head) => {
@@ -110,6 +104,11 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
             rows.extend([tables::HEAD, tables::BODY].map(row));
             return Ok(());
         }
+        Write::Stored(key, stored) => {
+            (Table::Connections, tables::connection_prefix(key), records::stored(key, stored))
+        }
+        Write::DropStored(key) => return dropped(rows, Table::Connections, tables::connection_prefix(key)),
+        Write::Sample(key, sample) => (Table::Samples, tables::target_prefix(key), records::sample(sample)),
         Write::Stood(key, stood) => (Table::Stood, tables::stood(key, stood.since.steady), records::stood(stood)),
         Write::ForgetStood(key, since) => {
             rows.push(Row::delete(Table::Stood, tables::stood(key, *since)));
@@ -121,6 +120,11 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         }
     };
     rows.push(Row::put(table, key, written(table, record)?));
+    Ok(())
+}
+
+fn dropped(rows: &mut Vec<Row>, table: Table, key: Vec<u8>) -> Result<(), StoreError> {
+    rows.push(Row::delete(table, key));
     Ok(())
 }
 

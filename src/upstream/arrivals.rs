@@ -9,7 +9,7 @@ use super::messenger::Addresses;
 use super::route::Route;
 use super::tokens::{Joining, identity};
 use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::spec::ConnectionSpec;
+use crate::domain::spec::{Carrier, ConnectionSpec, SecretSource};
 
 /// What the file has of a connection's secrets, sealed.
 #[derive(Default)]
@@ -26,6 +26,8 @@ pub struct Arrival {
     pub credential: CredentialId,
     /// The secret that travels is another than before. True of one that was not known.
     pub differs: bool,
+    /// It sends a credential, and has none.
+    pub lacks_secret: bool,
     /// What people should know of its secrets.
     pub note: Option<String>,
     spec: ConnectionSpec,
@@ -59,8 +61,10 @@ impl HttpDoor {
             Some(oauth) => identity(self.keyring.installation(), oauth),
             None => considered.fingerprint,
         };
+        let lacks_secret =
+            spec.secret == SecretSource::Sealed && spec.carrier != Carrier::None && considered.secrets().0.is_none();
         let (spec, differs, tokens) = (spec.clone(), considered.differs, stored.tokens);
-        Ok(Arrival { credential, differs, note, spec, considered, route, renewing, addresses, tokens })
+        Ok(Arrival { credential, differs, lacks_secret, note, spec, considered, route, renewing, addresses, tokens })
     }
 
     /// A sentence where what is stored of its tokens cannot be used.

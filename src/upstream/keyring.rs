@@ -165,6 +165,22 @@ impl Keyring {
         Ok((considered, note))
     }
 
+    /// A connection's first secret, sealed for the data file. The error is a sentence.
+    pub fn sealed_for(&self, spec: &ConnectionSpec, secret: &Secret) -> Result<Vec<u8>, String> {
+        self.sealed(&spec.carrier, &spec.key, secret)
+    }
+
+    /// If it can travel. From here on nothing shows it.
+    fn sealed(&self, carrier: &Carrier, connection: &ConnectionKey, secret: &Secret) -> Result<Vec<u8>, String> {
+        if *carrier == Carrier::None {
+            return Err("this connection sends no credential, so none can be set".to_owned());
+        }
+        route::attach(carrier, Some(secret))?;
+        self.redactor.keep(secret);
+        let bound = bound_to(&self.installation, connection);
+        self.with_key(|key| key.seal(bound, PURPOSE, secret.expose().as_bytes()))
+    }
+
     pub(super) fn forget(&self, connection: &ConnectionKey) {
         self.rings.write().unwrap_or_else(PoisonError::into_inner).remove(connection);
     }
@@ -200,19 +216,16 @@ impl Keyring {
         let mut after = ring.held.clone();
         match change {
             Change::Configured(own, client) => (after.configured, after.client) = (own, client),
-            Change::Set(_) if ring.carrier == Carrier::None => {
-                return Err("this connection sends no credential, so none can be set".to_owned());
-            }
             Change::Set(secret) => {
-                route::attach(&ring.carrier, Some(&secret))?;
-                self.redactor.keep(&secret);
-                let bound = bound_to(&self.installation, connection);
-                let sealed = self.with_key(|key| key.seal(bound, PURPOSE, secret.expose().as_bytes()))?;
+                let sealed = self.sealed(&ring.carrier, connection, &secret)?;
                 (after.set, after.sealed) = (Some(secret), Some(sealed));
             }
             Change::Cleared => (after.set, after.sealed) = (None, None),
         }
-        route::attach(&ring.carrier, after.in_force())?;
+        // Where there was none and is none, none is to be looked at.
+        if after.in_force().or(ring.held.in_force()).is_some() {
+            route::attach(&ring.carrier, after.in_force())?;
+        }
         after.configured.iter().chain(&after.client).for_each(|secret| self.redactor.keep(secret));
         Ok(Considered {
             connection: connection.clone(),

@@ -3,7 +3,7 @@
 use super::coding;
 use super::pass::{Passing, hop_names};
 use super::redact::Secret;
-use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec, ReadingSpec};
+use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec, ReadingSpec, SecretSource};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
@@ -76,7 +76,9 @@ impl Route {
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host().is_none() {
             return Err(format!("The base_url of connection {name} must begin with http:// or https:// and a host."));
         }
-        if spec.oauth.is_none() {
+        // One that is set later is looked at then; before, nothing is sent.
+        let comes_later = secret.is_none() && spec.secret == SecretSource::Sealed;
+        if spec.oauth.is_none() && !comes_later {
             attach(&spec.carrier, secret).map_err(|why| format!("Connection {name}: {why}."))?;
         }
         let (carrier, renews) = (spec.carrier.clone(), spec.oauth.is_some());

@@ -186,7 +186,8 @@ pub fn router(state: WebState) -> Router {
             "/c/{connection}/webhooks/{webhook}/redeliver",
             post(pages::webhooks::redeliver).route_layer(form_guard.clone()),
         )
-        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard))
+        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard.clone()))
+        .merge(pages::setup::forms().route_layer(form_guard))
         .merge(pages::door::forms(&state));
     let shown = Router::new()
         .route("/", get(pages::overview::page))
@@ -207,6 +208,7 @@ pub fn router(state: WebState) -> Router {
     let guarded = shown
         .route("/live", get(live::stream).layer(Extension(drawn)))
         .route("/reader", get(pages::reader::keep))
+        .merge(pages::setup::pages())
         .route("/static/{name}", get(assets::file))
         .merge(pages::reference::router())
         .merge(document::router().nest("/api/v1", api::router().layer(from_fn(headers::tagged))))

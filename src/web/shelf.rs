@@ -15,6 +15,7 @@ use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
 use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
+use crate::engine::setup::ImportView;
 use crate::engine::streams::Standing;
 use crate::engine::view::*;
 use std::collections::BTreeMap;
@@ -95,6 +96,23 @@ pub trait Shelf: Keeper {
     fn entrances(&self, connection: &str) -> Vec<Entrance>;
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)>;
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing>;
+    /// The appliance itself, for pages that write connections; one that was made by hand has none.
+    fn appliance(&self) -> Result<&Appliance, Denied> {
+        Err(Denied::Unavailable("connections cannot be written here".to_owned()))
+    }
+    /// The whole configuration as one text.
+    fn export(&self) -> Result<String, Denied> {
+        self.appliance()?.export()
+    }
+    /// What becomes of the connections of a text; they are taken in `by` somebody, or only looked at.
+    fn import<'a>(&'a self, text: &'a str, by: Option<&'a str>) -> Slow<'a, ImportView> {
+        Box::pin(async move {
+            match by {
+                Some(by) => self.appliance()?.import(text, by).await,
+                None => self.appliance()?.look_at_import(text),
+            }
+        })
+    }
 }
 
 impl Shelf for Appliance {
@@ -253,5 +271,8 @@ impl Shelf for Appliance {
     }
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing> {
         Appliance::streams(self)
+    }
+    fn appliance(&self) -> Result<&Appliance, Denied> {
+        Ok(self)
     }
 }

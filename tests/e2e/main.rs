@@ -46,6 +46,7 @@ mod reload;
 mod restart;
 mod rotation;
 mod scans;
+mod setup;
 mod spend;
 mod support;
 mod targets;

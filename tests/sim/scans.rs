@@ -117,6 +117,7 @@ impl World {
             door: Arc::new(Pages { provider: Arc::clone(&self.provider), clock }),
             connections: connections(),
             polling: Default::default(),
+            stored: Default::default(),
             putting: std::sync::Arc::new(larder::engine::put::Putting {
                 read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
                 patterns: Default::default(),

@@ -61,6 +61,7 @@ impl Stage {
             polling: Default::default(),
             shelf: Default::default(),
             credentials: [(spec.key.clone(), credential)].into(),
+            stored: Default::default(),
             putting: Arc::new(Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() }),
             notes: Vec::new(),
         };

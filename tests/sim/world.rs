@@ -152,6 +152,7 @@ impl<'s> World<'s> {
             connections: self.scenario.connections.clone(),
             polling: Default::default(),
             credentials,
+            stored: Default::default(),
             putting: Arc::new(Putting {
                 read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
                 patterns: Default::default(),

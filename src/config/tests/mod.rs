@@ -7,6 +7,7 @@ mod pages;
 mod put;
 mod scans;
 mod schema;
+mod stored;
 mod values;
 mod waits;
 mod whole;

@@ -18,6 +18,7 @@ use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
 use crate::engine::gateway::readings;
 use crate::engine::phases::Completing;
+use crate::engine::setup::preview;
 use crate::engine::targets::Target;
 use crate::engine::{findings, words};
 use crate::rules::asking::CostFrom;
@@ -180,6 +181,7 @@ pub async fn settle(
     let Judged { reply, verdict, content, conditional } = judged;
     let is_new_age = matches!(content, Content::Confirmed | Content::Replaced(_));
     let is_changed = matches!(&content, Content::Replaced(result) if result.changed);
+    let sampled = preview::of_poll(conn, target, matches!(content, Content::Replaced(_)), &reply);
     let filling = readings::filling(core, conn, target, exchanged, &reply, &content);
     let completing = match &content {
         Content::Confirmed => Completing::by(core, conn, target, None, reply.arrived_at).await?,
@@ -188,10 +190,8 @@ pub async fn settle(
     };
     let mut state = conn.state.lock().await;
     let mut after = consequences(core, conn, exchanged, &reply, verdict, &state);
-    if let Some(round) = round {
-        after.state.next_poll_at =
-            round.next(conn, after.state.failures, &holds::after(core, conn, &after.hold)).or(after.state.next_poll_at);
-    }
+    let next = round.and_then(|round| round.next(conn, after.state.failures, &holds::after(core, conn, &after.hold)));
+    after.state.next_poll_at = next.or(after.state.next_poll_at);
     if conditional && costs_nothing(conn, &after) {
         after.void();
     }
@@ -205,7 +205,7 @@ pub async fn settle(
     let commit = Commit {
         resolve: after.resolved(core, conn, exchanged),
         hold: (!after.hold.is_empty()).then_some((conn.credential, after.hold)),
-        writes: learned.writes.into_iter().chain([state_row]).chain(phase_row).chain(filed).collect(),
+        writes: learned.writes.into_iter().chain([state_row]).chain(phase_row).chain(filed).chain(sampled).collect(),
         events: after.events.into_iter().chain(learned.events).chain(phase_event).collect(),
         findings: after.findings.into_iter().chain(learned.findings).collect(),
         learned: after.learned,

@@ -2,8 +2,9 @@
 
 use super::Joining;
 use crate::domain::connection::ConnectionState;
-use crate::domain::credential::CredentialState;
+use crate::domain::credential::{CredentialState, SetSecret};
 use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::setup::Provenance;
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{Now, Span};
 use crate::engine::accounts;
@@ -56,8 +57,15 @@ impl<'a> Change<'a> {
         let stored =
             Stored { set: core.store.credential(&spec.key)?.and_then(|s| s.set).map(|s| s.sealed), tokens: None };
         let stored = Stored { tokens: tokens(core, spec)?, ..stored };
+        let set = match (&joining.set, core.door.keyring()) {
+            (Some(secret), Some(keyring)) => Some(keyring.sealed_for(spec, secret).map_err(unusable)?),
+            _ => None,
+        };
+        let stored = Stored { set: set.clone().or(stored.set), ..stored };
         let arrival = core.door.look_at(spec, &joining.secrets, stored).map_err(Denied::Invalid)?;
-        let known = accounts::with_secret(&core.store, spec, arrival.credential, &now)?;
+        let mut known = accounts::with_secret(&core.store, spec, arrival.credential, &now)?;
+        let by = || joining.by.clone();
+        known.set = set.map(|sealed| SetSecret { sealed, by: by(), at: now.stamp() }).or(known.set);
         let credential = match spec.oauth {
             Some(_) => arrival.credential,
             None => known.counts_for().unwrap_or(arrival.credential),
@@ -67,7 +75,9 @@ impl<'a> Change<'a> {
         let alone = Arc::new(Sharing::new(credential, Vec::new(), Default::default()));
         let conn = build::connection(ground, spec, alone, (&state, &now), &mut notes).map_err(Denied::Invalid)?;
         let (hooks, hooks_begun) = webhooks::hooks(&core.store, spec)?;
-        let conn = Conn { webhooks: hooks, since: known.since, ..conn };
+        let provenance = joining.stored.as_ref().map_or(Provenance::Configured, Provenance::of);
+        let lacks_secret = arrival.lacks_secret;
+        let conn = Conn { webhooks: hooks, since: known.since, provenance, lacks_secret, ..conn };
         let (conn, targets) = match before {
             None => {
                 let targets = conn.targets.now().to_vec();
@@ -108,10 +118,15 @@ impl<'a> Change<'a> {
         if core.store.credential(key)?.as_ref() != Some(&self.known) && self.conn.spec.oauth.is_none() {
             writes.push(Write::Credential(key.clone(), self.known.clone()));
         }
+        writes.extend(self.joining.stored.iter().map(|stored| Write::Stored(key.clone(), stored.clone())));
         writes.extend(first.map(|state| Write::Connection(key.clone(), state.clone())));
         let by = &self.joining.by;
         let what = match self.before {
+            None if self.conn.provenance.is_on_trial() => format!("added by {by}, on trial"),
             None => format!("added by {by}"),
+            Some(before) if before.provenance.is_on_trial() && !self.conn.provenance.is_on_trial() => {
+                format!("saved by {by}: it is polled from now on")
+            }
             Some(before) => format!("changed by {by}: {}", differences(&before.spec, &self.conn.spec)),
         };
         let settled = self.before.map(|conn| accounts::is_read(conn, self.now.stamp()));
@@ -169,6 +184,10 @@ pub fn together(core: &Core, credential: CredentialId, members: Vec<Member>, now
     }
     let shares = |member: Member| Conn { sharing: Arc::clone(&sharing), credential, ..member.conn };
     Ok(members.into_iter().map(shares).collect())
+}
+
+fn unusable(why: String) -> Denied {
+    Denied::Invalid(format!("the credential cannot be used: {why}"))
 }
 
 /// What the file has of its tokens.

@@ -12,12 +12,15 @@ use super::view::Denied;
 use super::webhooks::{self, Hook};
 use super::{findings, poller, trigger};
 use crate::domain::connection::ConnectionState;
+use crate::domain::credential::CredentialState;
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::ConnectionKey;
+use crate::domain::setup::{Provenance, StoredConnection};
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::Now;
-use crate::store::Commit;
+use crate::store::{Commit, Write};
 use crate::upstream::boundary::Secrets;
+use crate::upstream::redact::Secret;
 use change::Change;
 use std::sync::Arc;
 
@@ -29,6 +32,10 @@ pub struct Joining {
     pub putting: Arc<Putting>,
     /// Who wants it, and from where.
     pub by: String,
+    /// Where it is written, if not in `larder.toml`.
+    pub stored: Option<StoredConnection>,
+    /// The credential that somebody sets for one that is new.
+    pub set: Option<Secret>,
 }
 
 /// What became of one that joined.
@@ -52,9 +59,18 @@ fn tell(core: &Arc<Core>, conn: &Arc<Conn>, hooks: &[Arc<Hook>]) {
 }
 
 impl Appliance {
-    /// As they run, in the order of their keys.
-    pub fn specs(&self) -> Vec<ConnectionSpec> {
-        self.core.connections.values().map(|conn| conn.spec.clone()).collect()
+    /// As they run, in the order of their keys, and where each is written.
+    pub fn roster(&self) -> Vec<(ConnectionSpec, Provenance)> {
+        self.core.connections.values().map(|conn| (conn.spec.clone(), conn.provenance.clone())).collect()
+    }
+
+    pub fn has(&self, key: &ConnectionKey) -> bool {
+        self.core.connections.get(key).is_some()
+    }
+
+    /// Those that are stored beside the configuration.
+    pub fn stored_connections(&self) -> Result<Vec<(ConnectionKey, StoredConnection)>, Denied> {
+        Ok(self.core.store.stored_connections()?)
     }
 
     /// A new connection, or one that is written in another way now. Goes on if the caller goes away.
@@ -95,6 +111,10 @@ async fn join(core: &Arc<Core>, joining: Joining) -> Result<Joined, Denied> {
         Some(alone) => Some(alone.lock().await),
         None => None,
     };
+    if before.is_some() && joining.set.is_some() {
+        let taken = format!("there is a connection \"{}\" already; its credential is set on its page", key.connection);
+        return Err(Denied::Invalid(taken));
+    }
     match &before {
         None => Change::of(core, joining, None, ConnectionState::default())?.carry_out(core).await?,
         Some(before) => {
@@ -154,7 +174,8 @@ async fn part(core: &Arc<Core>, key: &ConnectionKey, by: &str) -> Result<(), Den
     let _changing = conn.targets.changing.lock().await;
     let state = conn.state.lock().await;
     let events = vec![told(key, &format!("taken away by {by}; what is known of it stays in the file"), &now)];
-    let events = core.commit(Commit { events, ..Commit::default() }).await?;
+    let writes = forgotten(core, &conn)?;
+    let events = core.commit(Commit { writes, events, ..Commit::default() }).await?;
     // From here on nothing of it is admitted; what was admitted before is heard out, or was not sent.
     conn.left.cancel();
     core.connections.remove(key);
@@ -168,6 +189,17 @@ async fn part(core: &Arc<Core>, key: &ConnectionKey, by: &str) -> Result<(), Den
     core.door.dismiss(key);
     core.publish(events);
     settle(core, key, Some(&conn), &now).await
+}
+
+/// One that was stored here is stored no more, and neither is its credential.
+fn forgotten(core: &Core, conn: &Conn) -> Result<Vec<Write>, Denied> {
+    if conn.provenance == Provenance::Configured {
+        return Ok(Vec::new());
+    }
+    let key = &conn.spec.key;
+    let known = core.store.credential(key)?.map(|known| CredentialState { set: None, ..known });
+    let credential = known.map(|known| Write::Credential(key.clone(), known));
+    Ok(credential.into_iter().chain([Write::DropStored(key.clone())]).collect())
 }
 
 fn told(key: &ConnectionKey, what: &str, now: &Now) -> NewEvent {

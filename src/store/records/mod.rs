@@ -4,6 +4,7 @@
 mod access;
 mod charge;
 mod codes;
+mod connection;
 mod credential;
 mod finding;
 mod gateway;
@@ -37,6 +38,7 @@ pub(super) use access::{
 };
 pub(super) use charge::{charge, charge_of, hold, hold_of, peek};
 pub(super) use codes::{caller, caller_of, outcome, outcome_of};
+pub(super) use connection::{sample, sample_of, stored, stored_of};
 pub(super) use credential::{credential, credential_of};
 pub(super) use finding::{finding, finding_kind, finding_of};
 pub(super) use gateway::{shelf_body, shelf_body_of, shelf_head, shelf_head_of};

@@ -21,7 +21,7 @@ pub(super) fn read_with(
     variable: impl Fn(&str) -> Option<std::ffi::OsString>,
 ) -> Result<Option<Secret>, String> {
     match source {
-        SecretSource::None => Ok(None),
+        SecretSource::None | SecretSource::Sealed => Ok(None),
         SecretSource::Env(name) => {
             let value = variable(name).ok_or_else(|| {
                 format!(

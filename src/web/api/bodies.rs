@@ -69,6 +69,11 @@ bodies! {
         .schema_type(Type::Object)
         .property("destination", bounded("An absolute path on the appliance's machine; nothing that is there is replaced.", json!("/backup/larder.redb")))
         .required("destination");
+    "A configuration." ConfigurationBody = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("text", ObjectBuilder::new().schema_type(Type::String).description(Some("The text of a larder.toml.")))
+        .property("take", ObjectBuilder::new().schema_type(Type::Boolean).description(Some("Whether it is taken in; else it is only looked at.")))
+        .required("text");
     "How a history is told." FormatWord = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["json", "csv", "jsonl"]));
 }
 

@@ -6,6 +6,7 @@
 //! from here, also when nothing is there yet to go on to), `jobs`. `history` and `events` have `before` too, for those before these.
 
 mod bodies;
+mod configuration;
 mod connections;
 mod findings;
 pub mod history;
@@ -55,6 +56,7 @@ pub fn router() -> OpenApiRouter<WebState> {
         .routes(routes!(webhooks::list))
         .routes(routes!(webhooks::redeliver))
         .routes(routes!(webhooks::test))
+        .routes(routes!(configuration::export, configuration::import))
         .routes(routes!(findings::list))
         .routes(routes!(plan::list))
         .routes(routes!(spend::list))

@@ -2,14 +2,14 @@
 //! token, origin and form before these run.
 
 use super::reader::Reader;
-use super::{Asked, segment};
+use super::{Asked, Visit, segment};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
 use crate::engine::controls::Controls;
 use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
-use crate::web::access::guard::Whence;
+use crate::web::access::guard::{Bound, Whence};
 use crate::web::api::sentence;
 use crate::web::errors::{Kind, Problem};
 use axum::extract::{FromRequestParts, Path, State};
@@ -25,6 +25,7 @@ pub struct Sent {
     pub organization: Organization,
     pub form: Form,
     pub reader: Reader,
+    bound: Bound,
     by: String,
 }
 
@@ -37,7 +38,8 @@ impl FromRequestParts<WebState> for Sent {
         let let_in = parts.extensions.get::<Viewer>().cloned().zip(parts.extensions.get::<Form>().cloned());
         let (viewer, form) = let_in.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This form needs a token."))?;
         let by = Whence::of(parts).tell(viewer.by(), "page");
-        Ok(Sent { viewer, organization: query.organization(), form, reader: Reader::of(&parts.headers), by })
+        let bound = parts.extensions.get::<Bound>().cloned().unwrap_or_default();
+        Ok(Sent { viewer, organization: query.organization(), form, reader: Reader::of(&parts.headers), bound, by })
     }
 }
 
@@ -54,6 +56,14 @@ impl Sent {
 
     pub fn target(&self, connection: String, target: String) -> Result<TargetKey, Problem> {
         Ok(TargetKey { connection: self.connection(connection)?, target: TargetName(target) })
+    }
+
+    /// The page that the form was on, for one that comes back.
+    pub fn visit(&self, path: &str) -> Visit {
+        let (viewer, organization, reader) = (self.viewer.clone(), self.organization.clone(), self.reader.clone());
+        let (path, wanted, query, bound) =
+            (path.to_owned(), path.to_owned(), super::Query::default(), self.bound.clone());
+        Visit { viewer, organization, path, wanted, query, reader, bound }
     }
 
     /// Who did it and from where, for the book.

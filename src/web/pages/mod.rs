@@ -19,6 +19,7 @@ pub mod reference;
 mod scans;
 pub mod series;
 pub mod settings;
+pub mod setup;
 pub mod show;
 pub mod spend;
 mod stood;
@@ -193,7 +194,7 @@ pub struct Action {
 
 impl Frame {
     /// The pages of the whole site: address below the root, name, and whether this is it.
-    fn site(&self) -> [(&'static str, &'static str, bool); 5] {
+    fn site(&self) -> [(&'static str, &'static str, bool); 6] {
         let page = |address, name, first: &str| (address, name, self.here == first);
         [
             page("./", "Overview", ""),
@@ -201,6 +202,7 @@ impl Frame {
             page("spend", "Spending", "spend"),
             page("activity", "Activity", "activity"),
             page("settings", "Settings", "settings"),
+            page("setup", "Setup", "setup"),
         ]
     }
     /// A frame without an organization and without events.

@@ -188,6 +188,7 @@ async fn what_is_answered_is_as_the_document_says() {
                     "change_target" => ("", "{\"phase\": \"stopped\"}"),
                     "change_polling" => ("", "{\"workers\": 2}"),
                     "create_token" => ("", "{\"name\": \"phone\", \"role\": \"reader\"}"),
+                    "take_in_configuration" => ("", "{\"text\": \"[[connection]]\"}"),
                     "backup" => ("", "{\"destination\": \"/tmp/copy.redb\"}"),
                     _ => ("", ""),
                 };

@@ -111,6 +111,7 @@ impl Days {
             connections: self.field.scenario.connections.clone(),
             polling: Default::default(),
             credentials: self.field.scenario.credentials.clone(),
+            stored: Default::default(),
             putting: Arc::new(Putting {
                 read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
                 patterns: Default::default(),

@@ -1,0 +1,73 @@
+//! What words make of an answer, for the pages that show it. Knows no form.
+
+use super::super::show::{self, Face, Moment, Shown};
+use crate::engine::setup::PreviewView;
+use crate::engine::view::{ItemView, ProbeView};
+
+/// An answer and what was read in it.
+pub struct Tried {
+    pub at: Option<Moment>,
+    pub body: String,
+    pub is_cut: bool,
+    pub outcome: String,
+    pub is_good: bool,
+    pub rule: String,
+    pub said: Option<String>,
+    pub item_count: String,
+    pub items: Vec<Item>,
+    pub wrong: Vec<String>,
+}
+
+pub struct Item {
+    pub key: String,
+    pub title: String,
+    pub state: Option<String>,
+    pub fields: String,
+}
+
+impl Tried {
+    pub fn of(face: &Face, view: PreviewView) -> Tried {
+        Tried {
+            at: face.maybe(view.at),
+            is_good: view.outcome == "data",
+            outcome: view.outcome.replace('_', " "),
+            item_count: show::count(view.item_count),
+            items: view.items.into_iter().map(|item| line(face, item)).collect(),
+            body: view.body,
+            is_cut: view.is_cut,
+            rule: view.rule,
+            said: view.said,
+            wrong: view.wrong,
+        }
+    }
+}
+
+fn line(face: &Face, item: ItemView) -> Item {
+    let field = |(name, value): &(String, _)| format!("{name} {}", in_words(show::field(face, value)));
+    let fields: Vec<String> = item.fields.iter().map(field).collect();
+    Item { key: item.key, title: item.title, state: item.state, fields: fields.join(" \u{b7} ") }
+}
+
+fn in_words(shown: Shown) -> String {
+    match shown {
+        Shown::Text(text) => text,
+        Shown::Number(number) => number,
+        Shown::Time(moment) | Shown::Due(moment) => moment.to_string(),
+        Shown::Left(left) => left.to_string(),
+        Shown::Unknown => "unknown".to_owned(),
+    }
+}
+
+/// `Uses 1 of 4 that are left: status, 5 in 5 min.`
+pub fn cost(probe: &ProbeView) -> String {
+    let limit = |budget: &crate::engine::view::BudgetView| {
+        let window = budget.window_seconds.map(|length| format!(" in {}", show::exact(length))).unwrap_or_default();
+        let (left, all) = (show::count(budget.remaining), show::count(budget.requests));
+        format!("{} of {left} that are left of {}, {all}{window}", show::count(probe.units.into()), budget.limit)
+    };
+    let limits: Vec<String> = probe.budget.iter().map(limit).collect();
+    match limits.is_empty() {
+        true => format!("Uses {} request.", probe.requests),
+        false => format!("Uses {}.", limits.join("; ")),
+    }
+}
