@@ -186,8 +186,8 @@ pub fn router(state: WebState) -> Router {
             "/c/{connection}/webhooks/{webhook}/redeliver",
             post(pages::webhooks::redeliver).route_layer(form_guard.clone()),
         )
-        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard.clone()))
-        .merge(pages::setup::forms().route_layer(form_guard))
+        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard))
+        .merge(pages::setup::forms(&state))
         .merge(pages::door::forms(&state));
     let shown = Router::new()
         .route("/", get(pages::overview::page))

@@ -149,7 +149,7 @@ async fn the_configuration_goes_out_and_in_as_one_text_without_a_secret() {
     one.is_given(&key);
     sends(&one, "/setup/sprinkler", "/setup/sprinkler", &[("name", "pool"), ("secret", &key)]).await.expect(303);
     sends(&one, "/c/pool/setup", "/c/pool/setup/save", &[]).await.expect(303);
-    one.send(Ask::get("/setup/larder.toml")).await.expect(401);
+    one.send(Ask::get("/setup/larder.toml")).await.expect(403);
     let text = one.larder_here(&["config", "export"]).await.expect(0).stdout;
     assert!(text.contains("name = \"pool\"") && text.contains("sealed = true") && !text.contains(&key), "{text}");
 

@@ -35,20 +35,22 @@ enum Kind {
 fn kind(method: &str, path: &str) -> Kind {
     let front = ["/sign-in", "/claim"];
     let open = ["/livez", "/readyz", "/static/{name}"];
-    let installation = ["/api/v1/tokens", "/api/v1/operators", "/api/v1/backup", "/api/v1/polling"];
+    let installation =
+        ["/api/v1/tokens", "/api/v1/operators", "/api/v1/backup", "/api/v1/polling", "/api/v1/configuration"];
     let admin = installation.iter().any(|own| path.starts_with(own));
     match method {
         "GET" if open.contains(&path) || front.contains(&path) => Kind::Open,
         "GET" if path.starts_with("/settings/") && path != "/settings/reader" || admin && path != "/api/v1/polling" => {
             Kind::ReadAdmin
         }
+        "GET" if path == "/setup/larder.toml" => Kind::ReadAdmin,
         "GET" if ["/metrics", "/reader", "/openapi.json"].contains(&path) => Kind::ReadOwn,
         "GET" => Kind::Read,
         _ if path.starts_with("/api/") && admin => Kind::ChangeAdmin,
         _ if path.starts_with("/api/") => Kind::Change,
         _ if front.contains(&path) => Kind::Front,
         _ if ["/sign-out", "/settings/password"].contains(&path) => Kind::FormOwn,
-        _ if path.starts_with("/settings/") || path == "/polling" => Kind::FormAdmin,
+        _ if path.starts_with("/settings/") || path.starts_with("/setup/") || path == "/polling" => Kind::FormAdmin,
         _ => Kind::Form,
     }
 }

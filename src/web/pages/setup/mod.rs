@@ -10,17 +10,18 @@ mod tried;
 use super::actions::Sent;
 use super::show::Moment;
 use super::{Action, Frame, Visit, html, segment};
-use crate::domain::ids::Organization;
 use crate::engine::setup::ImportView;
 use crate::engine::view::Denied;
 use crate::web::WebState;
+use crate::web::access::forms::guard_form;
 use crate::web::errors::{Kind, Problem};
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 
 /// Of the configuration as one text.
 const FILE: &str = "/setup/larder.toml";
@@ -35,15 +36,16 @@ pub fn pages() -> Router<WebState> {
         .route("/c/{connection}/t/{target}/edit", get(rewrite::page))
 }
 
-/// The forms, for the guard of forms.
-pub fn forms() -> Router<WebState> {
+/// The forms, each behind the guard of forms.
+pub fn forms(state: &WebState) -> Router<WebState> {
+    let form = |handler: MethodRouter<WebState>| handler.route_layer(from_fn_with_state(state.clone(), guard_form));
     Router::new()
-        .route(FILE, post(import))
-        .route("/setup/{recipe}", post(recipe::add))
-        .route("/c/{connection}/setup/test", post(trial::test))
-        .route("/c/{connection}/setup/save", post(trial::save))
-        .route("/c/{connection}/setup/discard", post(trial::discard))
-        .route("/c/{connection}/t/{target}/edit", post(rewrite::change))
+        .route(FILE, form(post(import)))
+        .route("/setup/{recipe}", form(post(recipe::add)))
+        .route("/c/{connection}/setup/test", form(post(trial::test)))
+        .route("/c/{connection}/setup/save", form(post(trial::save)))
+        .route("/c/{connection}/setup/discard", form(post(trial::discard)))
+        .route("/c/{connection}/t/{target}/edit", form(post(rewrite::change)))
 }
 
 #[derive(Template)]
@@ -106,12 +108,12 @@ fn setup(web: &WebState, visit: &Visit, imported: Option<ImportView>, text: Stri
     Ok(Page { lines, recipes, import, imported, text, frame })
 }
 
-/// The whole installation's, so only for whom may change it.
+/// The whole installation's, so only for admins.
 async fn export(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {
-    if !visit.viewer.may_change(&Organization::default()) {
-        let why = "The configuration as a whole is for who may change it. Programs send a token as Authorization: Bearer ...; \
-                   on this machine `larder config export` writes it out.";
-        return Err(Problem::new(Kind::TokenNeeded, why));
+    if !visit.viewer.may_administer() {
+        let why = "The configuration as a whole is for admins. Sign in, or send a token of theirs as Authorization: Bearer ...; on this machine \
+                   `larder config export` writes it out.";
+        return Err(Problem::new(Kind::Forbidden, why));
     }
     let text = web.shelf().appliance()?.export()?;
     let headers = [
@@ -124,7 +126,7 @@ async fn export(State(web): State<WebState>, visit: Visit) -> Result<Response, P
 
 /// `text`; with `take` it is taken in, else looked at.
 async fn import(State(web): State<WebState>, sent: Sent) -> Result<Response, Problem> {
-    whole(&sent)?;
+    admin(&sent)?;
     let text = sent.form.get("text").unwrap_or_default().to_owned();
     let desk = web.shelf().appliance()?;
     let view = match sent.form.get("take") {
@@ -136,11 +138,14 @@ async fn import(State(web): State<WebState>, sent: Sent) -> Result<Response, Pro
     Ok(html(StatusCode::OK, &setup(&web, &visit, Some(view), text)?))
 }
 
-/// What concerns more than one organization is for who may change the first.
-pub(super) fn whole(sent: &Sent) -> Result<(), Problem> {
-    match sent.viewer.may_change(&Organization::default()) {
+/// Which addresses this machine asks, and with what, is for admins to say.
+pub(super) fn admin(sent: &Sent) -> Result<(), Problem> {
+    match sent.viewer.may_administer() {
         true => Ok(()),
-        false => Err(Problem::new(Kind::Forbidden, "This token may not write connections.")),
+        false => Err(Problem::new(
+            Kind::Forbidden,
+            "Connections are added by admins: an operator, or a token with the role admin.",
+        )),
     }
 }
 

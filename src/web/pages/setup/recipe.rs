@@ -83,7 +83,7 @@ fn shown(web: &WebState, visit: &Visit, recipe: &str, said: Said, wrong: Option<
 
 /// `name`, `secret`, and what the recipe leaves open.
 pub async fn add(State(web): State<WebState>, Path(recipe): Path<String>, sent: Sent) -> Result<Response, Problem> {
-    super::whole(&sent)?;
+    super::admin(&sent)?;
     let said = Said::of(&sent);
     let sketch = said.sketch(&sent, &recipe)?;
     let secret = sent.form.get("secret").map(|secret| secret.trim().to_owned());

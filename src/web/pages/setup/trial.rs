@@ -112,7 +112,6 @@ pub async fn save(
     Path(connection): Path<String>,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    super::whole(&sent)?;
     let key = sent.connection(connection)?;
     web.shelf().appliance()?.save(&key, sent.by()).await?;
     Ok(back(&format!("../../{}", segment(key.connection.as_str())), &key.organization, ""))
@@ -123,7 +122,6 @@ pub async fn discard(
     Path(connection): Path<String>,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    super::whole(&sent)?;
     let key = sent.connection(connection)?;
     web.shelf().appliance()?.discard(&key, sent.by()).await?;
     Ok(back("../../../setup", &key.organization, ""))
