@@ -315,7 +315,8 @@ pub(super) fn read_source(table: &Section<'_>, folder: &Path, p: &mut Problems) 
     let sealed = table.flag("sealed", p).checked(p, |sealed| {
         (!sealed).then(|| "must be true, or be left out where the secret lies elsewhere".to_owned())
     });
-    if !sealed.is_absent() && !(env.is_absent() && file.is_absent()) {
+    let lies_elsewhere = !env.is_absent() || !file.is_absent();
+    if lies_elsewhere && !sealed.is_absent() {
         p.add(&table.place, "has `sealed` beside `env` or `file`; the secret lies in one of them");
         return Slot::Bad;
     }

@@ -39,7 +39,7 @@ async fn f13_a_timed_override_restores_the_interval_by_itself_also_when_the_proc
     let over =
         app.connection_when("yard", "the override is over", |c| c["controls"]["interval"]["set"].is_null()).await;
     assert_eq!(over["poll"]["interval_seconds"], 60, "{over}");
-    told(&app, "interval 1 s \u{2192} 60 s: the time that tests set it for is over").await;
+    told(&app, "interval 1 s \u{2192} 60 s: the time that tests (API, 127.0.0.1) set it for is over").await;
     told(&app, "interval 60 s as configured \u{2192} 1 s until").await;
     // The next poll is a whole old interval after the last one, and not now.
     let seen = provider.seen().len();
@@ -58,7 +58,7 @@ async fn f13_an_override_that_ended_while_nothing_ran_is_not_in_force_after_the_
     tokio::time::sleep(secs(2)).await;
     app.boots().await;
     assert_eq!(app.connection("yard").await["poll"]["interval_seconds"], 60);
-    told(&app, "the time that tests set it for is over").await;
+    told(&app, "the time that tests (API, 127.0.0.1) set it for is over").await;
 }
 
 /// What an operator had set until further notice is what is restored, also after a kill; and clearing clears both.
@@ -74,7 +74,7 @@ async fn f13_a_timed_override_restores_what_was_set_before_it() {
     let over = app.connection_when("yard", "the override is over", |c| c["poll"]["interval_seconds"] == 90).await;
     let set = &over["controls"]["interval"]["set"];
     assert_eq!((&set["value"], &set["until"]), (&json!(90), &Value::Null), "{over}");
-    told(&app, "interval 20 s \u{2192} 90 s: the time that tests set it for is over").await;
+    told(&app, "interval 20 s \u{2192} 90 s: the time that tests (API, 127.0.0.1) set it for is over").await;
 
     patched(&app, YARD, json!({"interval": "20s", "interval_for": "2s"})).await.expect(200);
     patched(&app, YARD, json!({"interval": null})).await.expect(200);
@@ -89,8 +89,8 @@ async fn f11_null_clears_what_was_set_and_each_change_says_what_was_before_and_b
     let body = json!({"interval": "auto", "inactivity_ttl": "48h", "completion_grace": "30m", "enabled": false});
     let view = patched(&app, YARD, body).await.expect(200).json();
     assert_eq!(view["state"], "disabled", "{view}");
-    told(&app, "yard paused by tests: polling on \u{2192} off").await;
-    told(&app, "inactivity TTL never as configured \u{2192} 2 d, by tests").await;
+    told(&app, "yard paused by tests (API, 127.0.0.1): polling on \u{2192} off").await;
+    told(&app, "inactivity TTL never as configured \u{2192} 2 d, by tests (API, 127.0.0.1)").await;
     app.restart().await;
     let controls = app.connection("yard").await["controls"].clone();
     assert_eq!(controls["inactivity_ttl_seconds"]["set"]["value"], 48 * 3600, "{controls}");
@@ -104,9 +104,9 @@ async fn f11_null_clears_what_was_set_and_each_change_says_what_was_before_and_b
         assert_eq!(controls[cleared]["set"], Value::Null, "{cleared}: {controls}");
     }
     for words in [
-        "yard left to the configuration by tests: polling off \u{2192} on",
-        "inactivity TTL 2 d \u{2192} never, by tests",
-        "completion grace 30 min \u{2192} 0 s as configured, by tests",
+        "yard left to the configuration by tests (API, 127.0.0.1): polling off \u{2192} on",
+        "inactivity TTL 2 d \u{2192} never, by tests (API, 127.0.0.1)",
+        "completion grace 30 min \u{2192} 0 s as configured, by tests (API, 127.0.0.1)",
     ] {
         told(&app, words).await;
     }

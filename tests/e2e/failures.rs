@@ -145,7 +145,7 @@ async fn a28_every_surface_calls_the_same_reading_old_at_the_same_age() {
     provider.goes_away();
     let target = app.target_when("yard", "controller", "it is called stale", |t| t["state"] == "stale").await;
     let page = app.page("yard", "controller").await;
-    assert!(page.contains("<title>controller: stale"), "{page}");
+    assert!(page.contains(">controller: stale"), "{page}");
     let listed = app.get("/api/v1/connections/yard/targets").await.json();
     let listed = crate::support::app::members(&listed, "targets");
     assert!(listed.iter().all(|t| t["state"] == "stale"), "{listed:?}");

@@ -92,7 +92,7 @@ async fn a27_a_reading_is_as_old_as_the_provider_says() {
             app.page("yard", "river")
                 .await
                 .replace('\u{a0}', " ")
-                .contains("5 h</span></b> old by the provider’s clock")
+                .contains("5 h</time></b> old by the provider’s clock")
         );
         assert!(is_about(&app.connection("yard").await["oldest_age_seconds"], FIVE_HOURS));
     }

@@ -92,7 +92,7 @@ async fn f2_a_probe_says_what_it_costs_before_and_after_and_leaves_the_shelf_alo
     assert_eq!((&charge["caller"], &charge["outcome"]), (&json!("probe"), &json!("limited")), "{charge}");
     let told = app.get("/api/v1/activity?kind=probed").await.expect(200).body;
     assert!(
-        told.contains("controller probed by tests: limited (429), 1 unit"),
+        told.contains("controller probed by tests (API, 127.0.0.1): limited (429), 1 unit"),
         "who asked, and what it brought: {told}"
     );
     // What it taught holds for everybody.
