@@ -203,14 +203,14 @@ pub fn router(state: WebState) -> Router {
         .route("/activity", get(pages::activity::page))
         .route("/settings", get(pages::settings::page))
         .route("/o/{organization}/usage", get(pages::usage::page))
-        .merge(pages::door::pages());
+        .merge(pages::door::pages())
+        .merge(pages::setup::pages())
+        .merge(pages::reference::router());
     let drawn = live::Pages(shown.clone().with_state(state.clone()));
     let guarded = shown
         .route("/live", get(live::stream).layer(Extension(drawn)))
         .route("/reader", get(pages::reader::keep))
-        .merge(pages::setup::pages())
         .route("/static/{name}", get(assets::file))
-        .merge(pages::reference::router())
         .merge(document::router().nest("/api/v1", api::router().layer(from_fn(headers::tagged))))
         .fallback(nowhere)
         .layer(from_fn_with_state(state.clone(), access::guard::guard));
