@@ -151,7 +151,7 @@ fn actual(facts: &Facts<'_>, went: &[Went], from: Wall) -> Vec<Level> {
 fn pace(went: &[Went], now: Wall, window: Span) -> (f64, Span) {
     let quarter = Span((window.0 / 4).max(1));
     let known = went.first().map_or(quarter, |w| now.since(w.from));
-    let looked_at = quarter.min(known.max(Span(window.0 / 96))).max(Span(1));
+    let looked_at = quarter.min(known.max(Span(window.0 / 24))).max(Span(1));
     let units = gone(went, now) - gone(went, now - looked_at);
     (units / looked_at.0 as f64, looked_at)
 }
