@@ -11,7 +11,7 @@ const PLOTTED: [&str; 4] = ["/", "/c/yard", "/spend", "/c/yard/t/controller/hist
 async fn plots_are_readable_at_every_width() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::unlimited().await;
-    let day = |c: Connection| c.no_limits().limit("day", 300, "24h", "keep = { refresh = 20 }").quiet().min_age("1ms");
+    let day = |c: Connection| c.no_limits().limit("day", 2000, "24h", "keep = { refresh = 20 }").quiet().min_age("1ms");
     let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(day)).await;
     app.has_polled("yard", "controller").await;
     app.restart().await;

@@ -55,7 +55,7 @@ async fn every_request_is_somebodys_through_crashes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_burn_down_ends_where_the_ledger_stands() {
     let provider = FakeProvider::unlimited().await;
-    let day = |c: Connection| c.no_limits().limit("day", 300, "24h", "").quiet().min_age("1ms");
+    let day = |c: Connection| c.no_limits().limit("day", 2000, "24h", "").quiet().min_age("1ms");
     let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(day)).await;
     app.has_polled("yard", "controller").await;
     for _ in 0..4 {
@@ -64,12 +64,12 @@ async fn the_burn_down_ends_where_the_ledger_stands() {
     app.crash().await;
     let connection = app.connection("yard").await;
     let left = members(&connection, "budget").iter().filter_map(|b| b["remaining"].as_u64()).min();
-    assert_eq!(left, Some(295), "a poll and four refreshes: {connection}");
-    let page = app.get("/c/yard").await.body;
+    assert_eq!(left, Some(1995), "a poll and four refreshes: {connection}");
+    let page = app.get("/c/yard").await.body.replace('\u{202f}', " ");
     let burn = page.split("id=\"burn\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("the plot");
     let rows: Vec<&str> = burn.split("<tr><th").skip(2).collect();
-    assert!(rows.iter().any(|row| row.contains("<td>295</td>")), "now: {rows:#?}");
-    assert!(rows.first().is_some_and(|row| row.contains("<td>300</td>")), "a day ago nothing was spent: {rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("<td>1 995</td>")), "now: {rows:#?}");
+    assert!(rows.first().is_some_and(|row| row.contains("<td>2 000</td>")), "a day ago nothing was spent: {rows:#?}");
     assert_eq!(burn.matches("class=\"actual\"").count(), 1, "{burn}");
     assert!(burn.contains("to spare"), "{burn}");
 }
