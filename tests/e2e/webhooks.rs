@@ -17,6 +17,9 @@ async fn receiver(status: &Arc<AtomicU16>) -> Script {
     Script::answering(move |_| http(status.load(Ordering::Relaxed), &[], b"")).await
 }
 
+/// Of what is read, and not of how the connection stands.
+const CHANGES: &str = "events = [\"target_changed\"]\n";
+
 fn told(provider: &FakeProvider, receiver: &Script, more: &str) -> Config {
     let url = format!("{}/hook", receiver.base_url());
     let quiet = |c: Connection| c.no_limits().every("60s").min_age("1ms");
@@ -55,7 +58,7 @@ async fn changes(app: &TestApp, provider: &FakeProvider, name: &str) {
 async fn events_are_posted_signed_in_order_and_once_over_a_restart() {
     let (provider, ok) = (FakeProvider::unlimited().await, Arc::new(AtomicU16::new(204)));
     let receiver = receiver(&ok).await;
-    let mut app = TestApp::start(told(&provider, &receiver, "")).await;
+    let mut app = TestApp::start(told(&provider, &receiver, CHANGES)).await;
     app.has_polled("yard", "controller").await;
     changes(&app, &provider, "Roses").await;
     changes(&app, &provider, "Lilies").await;
@@ -88,7 +91,7 @@ async fn events_are_posted_signed_in_order_and_once_over_a_restart() {
 async fn a_receiver_that_is_away_holds_up_no_poll_and_loses_nothing_to_a_crash() {
     let (provider, status) = (FakeProvider::unlimited().await, Arc::new(AtomicU16::new(503)));
     let receiver = receiver(&status).await;
-    let mut app = TestApp::start(told(&provider, &receiver, "")).await;
+    let mut app = TestApp::start(told(&provider, &receiver, CHANGES)).await;
     app.has_polled("yard", "controller").await;
     changes(&app, &provider, "Roses").await;
     changes(&app, &provider, "Lilies").await;
@@ -121,7 +124,7 @@ async fn what_a_receiver_will_never_take_is_a_dead_letter_until_somebody_sends_i
         http(if refused { 422 } else { 200 }, &[], b"")
     })
     .await;
-    let mut app = TestApp::start(told(&provider, &receiver, "events = [\"target_changed\"]\n")).await;
+    let mut app = TestApp::start(told(&provider, &receiver, CHANGES)).await;
     app.has_polled("yard", "controller").await;
     changes(&app, &provider, "Roses").await;
     let is_dead = |view: &Value| view["dead_letters"].as_array().is_some_and(|l| l.len() == 1);
