@@ -19,6 +19,8 @@ use tokio::sync::broadcast::{self, error::TryRecvError};
 /// Besides what happens and what age turns: a budget that others use up is told by nobody.
 const EVERY: Span = Span::from_secs(10);
 const BREATH: Span = Span::from_secs(1);
+/// Targets that are looked at for one breath.
+const TOGETHER: u64 = 100;
 /// How long it is remembered.
 const KEEP: Span = Span::from_secs(8 * 86_400);
 /// Changes that are forgotten at once.
@@ -62,7 +64,10 @@ pub async fn watch(core: Arc<Core>, last_alive: Option<Stamp>) {
 
 /// What happens together is looked at together.
 async fn settle(core: &Core, heard: &mut broadcast::Receiver<Event>) {
-    core.clock.sleep_until(core.clock.now().steady + BREATH).await;
+    // A look reads every target: with a thousand of them it is taken more rarely.
+    let targets: usize = core.connections.values().map(|conn| conn.targets.now().len()).sum();
+    let breath = Span(BREATH.0 * (1 + targets as u64 / TOGETHER));
+    core.clock.sleep_until(core.clock.now().steady + breath).await;
     while !matches!(heard.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {}
 }
 
