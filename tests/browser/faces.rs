@@ -2,6 +2,7 @@
 //! small, its console is silent, and it asks nobody else. And how a page follows who looks at it.
 
 use crate::installed;
+use crate::looks::full_yard;
 use crate::support::*;
 use crate::webdriver::Browser;
 use serde_json::Value;
@@ -33,22 +34,8 @@ const DARK: (&str, &str) = ("prefers-color-scheme", "dark");
 const MORE: (&str, &str) = ("prefers-contrast", "more");
 const FORCED: (&str, &str) = ("forced-colors", "active");
 
-/// A yard that has everything: long names, a job, a hold with the provider's words, a finding of nothing.
-async fn full_yard(provider: &FakeProvider) -> TestApp {
-    provider.renames(1, "The lawn behind the greenhouse, from the rhododendrons down to the riverbank");
-    provider.renames(2, "<b>\u{202e}\u{5e9}\u{5dc}\u{5d5}\u{5dd}</b> \u{1f331}\u{1f469}\u{200d}\u{1f33e}");
-    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet().min_age("1s"))).await;
-    app.has_polled("yard", "controller").await;
-    let id = app.operator().runs_zone(3).await;
-    app.operator().sees_job(id, "done").await;
-    provider.is(Mode::Lockout);
-    eventually("the lockout was met", SOON, || async {
-        app.operator().refreshes("yard", "controller").await;
-        (!app.connection("yard").await["hold"].is_null()).then_some(())
-    })
-    .await;
-    app
-}
+/// Markup, another direction of writing, and signs of several points of code.
+const ODD_NAME: &str = "<b>\u{202e}\u{5e9}\u{5dc}\u{5d5}\u{5dd}</b> \u{1f331}\u{1f469}\u{200d}\u{1f33e}";
 
 /// What sticks out to the right, or is hidden below something.
 const WIDTH: &str = "const w = document.documentElement.clientWidth;
@@ -133,7 +120,7 @@ impl Look<'_> {
 async fn every_page_has_a_face_for_everybody() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::limited(5, secs(300)).await;
-    let app = full_yard(&provider).await;
+    let app = full_yard(&provider, ODD_NAME).await;
     let axe = installed::axe().map(|path| std::fs::read_to_string(path).expect("it was installed"));
     if let Some(axe) = &axe {
         browser.carries(axe).await;

@@ -8,10 +8,15 @@ const PAGES: [&str; 3] = ["/", "/c/yard", "/c/yard/t/controller"];
 /// What operators plan and set: none of it speaks of the provider's answers.
 const DESKS: [&str; 5] = ["/c/yard/controls", "/plan?connection=yard", "/spend", "/activity", "/polling"];
 
-/// A yard with everything that makes a page wide: long names, a command's job, a lockout with its sentence.
-async fn full_yard(provider: &FakeProvider) -> TestApp {
+/// Makes a page wide.
+fn wide_name() -> String {
+    "Unbreakable".repeat(12)
+}
+
+/// A yard that has everything: a long name and this one, a command's job, a lockout with the provider's sentence.
+pub async fn full_yard(provider: &FakeProvider, name: &str) -> TestApp {
     provider.renames(1, "The lawn behind the greenhouse, from the rhododendrons down to the riverbank");
-    provider.renames(2, &"Unbreakable".repeat(12));
+    provider.renames(2, name);
     let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.quiet().min_age("1s"))).await;
     app.has_polled("yard", "controller").await;
     let id = app.operator().runs_zone(3).await;
@@ -29,7 +34,7 @@ async fn full_yard(provider: &FakeProvider) -> TestApp {
 async fn every_page_fits_a_phone() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::limited(5, secs(300)).await;
-    let app = full_yard(&provider).await;
+    let app = full_yard(&provider, &wide_name()).await;
     browser.is_a_phone().await;
     for path in PAGES.into_iter().chain(DESKS) {
         browser.goes_to(&format!("http://{}{path}", app.address)).await;
@@ -66,7 +71,7 @@ async fn wide(browser: &Browser) -> String {
 async fn pages_are_complete_without_javascript() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::limited(5, secs(300)).await;
-    let app = full_yard(&provider).await;
+    let app = full_yard(&provider, &wide_name()).await;
     browser.has_no_javascript().await;
     for path in PAGES {
         browser.goes_to(&format!("http://{}{path}", app.address)).await;
@@ -89,7 +94,7 @@ async fn pages_are_complete_without_javascript() {
 async fn pages_have_a_light_and_a_dark_face() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::limited(5, secs(300)).await;
-    let app = full_yard(&provider).await;
+    let app = full_yard(&provider, &wide_name()).await;
     for path in PAGES.into_iter().chain(DESKS) {
         let mut faces = Vec::new();
         for scheme in ["light", "dark"] {
@@ -124,7 +129,7 @@ const STRUCTURE: &str = "const named = e => e.getAttribute('aria-label') || e.ge
 async fn nothing_is_fetched_from_anywhere_else() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::limited(5, secs(300)).await;
-    let app = full_yard(&provider).await;
+    let app = full_yard(&provider, &wide_name()).await;
     let own = format!("http://{}/", app.address);
     for path in PAGES {
         browser.goes_to(&format!("http://{}{path}", app.address)).await;
