@@ -134,13 +134,14 @@ pub struct Watched {
 
 /// Those whose words are the connection's, in the order of the file.
 pub fn watched(core: &Core, conn: &Conn, s: &Snapshot) -> Result<Vec<Watched>, StoreError> {
-    let targets = conn.targets.now();
     let is_watched = |target: &&Arc<Target>| matches!(target.life().phase, Phase::Active | Phase::Pending);
-    let watch = |target: &Arc<Target>| {
-        let state = show::through(conn, target, core.store.target(&target.key)?.unwrap_or_default(), &s.feeds);
-        Ok(Watched { facts: s.facts(conn, Some((target, &state))), target: target.clone(), state })
+    let targets: Vec<Arc<Target>> = conn.targets.now().iter().filter(is_watched).cloned().collect();
+    let states = core.store.targets(targets.iter().map(|target| &target.key))?;
+    let watch = |(target, state): (Arc<Target>, TargetState)| {
+        let state = show::through(conn, &target, state, &s.feeds);
+        Watched { facts: s.facts(conn, Some((&target, &state))), target, state }
     };
-    targets.iter().filter(is_watched).map(watch).collect()
+    Ok(targets.into_iter().zip(states).map(watch).collect())
 }
 
 pub fn voices(watched: &[Watched]) -> Vec<Voice<'_>> {

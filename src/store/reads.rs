@@ -49,6 +49,14 @@ impl Store {
         self.core().read(|s| s.target(key))
     }
 
+    /// Of all these as of one moment, in their order; the default where nothing is known.
+    pub fn targets<'k, K>(&self, keys: K) -> Result<Vec<TargetState>, StoreError>
+    where
+        K: Iterator<Item = &'k TargetKey> + Clone,
+    {
+        self.core().read(|s| keys.clone().map(|key| Ok(s.target(key)?.unwrap_or_default())).collect())
+    }
+
     /// `None`: nobody ever touched its phase.
     pub fn life(&self, key: &TargetKey) -> Result<Option<Life>, StoreError> {
         self.core().read(|s| s.life(key))

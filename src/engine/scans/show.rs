@@ -112,7 +112,7 @@ fn building(b: &Building) -> BuildingView {
 
 /// How the scans of a connection stand, in their order: their attempts and troubles.
 pub fn asked(core: &Core, conn: &Conn) -> Result<Vec<TargetState>, StoreError> {
-    conn.scans.iter().map(|scan| Ok(core.store.target(scan.key())?.unwrap_or_default())).collect()
+    core.store.targets(conn.scans.iter().map(|scan| scan.key()))
 }
 
 /// A target as its readers are told about it: whose scan cannot be read is not renewed, unless an answer of its own came since.
