@@ -57,6 +57,8 @@ async fn judged(program: &Path, folder: &Path, address: SocketAddr, tokens: &str
     let mut command = tokio::process::Command::new(program);
     command.env_clear().env("HOME", folder).env("PATH", std::env::var("PATH").unwrap_or_default()).current_dir(folder);
     command.env("PYTHONPATH", hooks).env("SCHEMATHESIS_HOOKS", "schemathesis_hooks").env("LARDER_TOKENS", tokens);
+    // What Python compiles of them does not belong beside the sources.
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
     command.args(["run", &document, "--url", &origin, "--checks", CHECKS, "--phases", "examples,coverage,fuzzing"]);
     command.args(["--seed", "1", "--no-color"]);
     command
