@@ -114,6 +114,7 @@ async fn a_long_answer_is_in_flight_until_it_has_ended_or_its_client_is_gone() {
             got += n;
         }
         drop(slow);
+        eventually("the provider's hands are free", secs(20), async || (provider.in_hand() == 0).then_some(())).await;
         app.get(&format!("/gateway/hub/x/{round}")).await.expect(200);
     }
     assert_eq!(provider.most_in_hand(), 1);

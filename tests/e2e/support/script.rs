@@ -134,6 +134,10 @@ impl Script {
     pub fn most_in_hand(&self) -> usize {
         self.hands.most.load(Ordering::SeqCst)
     }
+    /// The requests in hand now. One that its asker left stays in hand until the provider has noticed.
+    pub fn in_hand(&self) -> usize {
+        self.hands.now.load(Ordering::SeqCst)
+    }
     pub fn asked_of(&self, path: &str) -> Vec<Asked> {
         self.asked().into_iter().filter(|a| a.path() == path).collect()
     }
