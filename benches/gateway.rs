@@ -29,15 +29,24 @@ const STAMPEDES: usize = 5;
 struct Case {
     name: &'static str,
     path: &'static str,
+    /// Each socket asks for so many addresses in turn.
+    keys: usize,
     unmodified: bool,
     length: usize,
 }
 
-const CASES: [Case; 3] = [
-    Case { name: "2 KB", path: "/small", unmodified: false, length: SMALL },
-    Case { name: "304", path: "/small", unmodified: true, length: 0 },
-    Case { name: "100 KB", path: "/large", unmodified: false, length: LARGE },
+const CASES: [Case; 4] = [
+    Case { name: "2 KB", path: "/small", keys: 1, unmodified: false, length: SMALL },
+    Case { name: "2 KB, 8 keys in turn", path: "/small", keys: 8, unmodified: false, length: SMALL },
+    Case { name: "304", path: "/small", keys: 1, unmodified: true, length: 0 },
+    Case { name: "100 KB", path: "/large", keys: 1, unmodified: false, length: LARGE },
 ];
+
+impl Case {
+    fn paths(&self, peer: &Peer) -> Vec<String> {
+        (0..self.keys).map(|n| format!("{}{}?{n}", peer.prefix, self.path)).collect()
+    }
+}
 
 /// One turn of one server.
 #[derive(Clone, Copy)]
@@ -48,10 +57,9 @@ struct Turn {
 
 impl Turn {
     fn take(peer: &Peer, case: &Case, seconds: u64) -> Turn {
-        let path = format!("{}{}", peer.prefix, case.path);
         let header = case.unmodified.then(|| format!("If-None-Match: {ETAG}"));
         let before = peer.process.cpu();
-        let seen = load::ask(peer.address, &path, header.as_deref(), seconds);
+        let seen = load::ask(peer.address, &case.paths(peer), header.as_deref(), seconds);
         Turn { seen, cpu: peer.process.cpu() - before }
     }
 
@@ -73,13 +81,16 @@ fn fetch(address: SocketAddr, path: &str, header: &str) -> (u16, String, Vec<u8>
     (status, head, bytes.split_off(end + 4))
 }
 
-/// Asked once, and then again: the second is from the shelf and says what it should. Returns the bytes of its head.
+/// Each asked once, and then again: the second is from the shelf and says what it should. Returns the bytes of the last one's head.
 fn filled(peer: &Peer, case: &Case) -> usize {
-    let path = format!("{}{}", peer.prefix, case.path);
-    let (status, head, body) = fetch(peer.address, &path, "");
+    case.paths(peer).iter().map(|path| filled_at(peer, case, path)).last().unwrap_or_default()
+}
+
+fn filled_at(peer: &Peer, case: &Case, path: &str) -> usize {
+    let (status, head, body) = fetch(peer.address, path, "");
     assert_eq!(status, 200, "{}: {head} {}", peer.name, String::from_utf8_lossy(&body));
     let header = if case.unmodified { format!("If-None-Match: {ETAG}\r\n") } else { String::new() };
-    let (status, head, body) = fetch(peer.address, &path, &header);
+    let (status, head, body) = fetch(peer.address, path, &header);
     let expected = if case.unmodified { 304 } else { 200 };
     assert_eq!((status, body.len()), (expected, case.length), "{} {}: {head}", peer.name, case.name);
     head.len()

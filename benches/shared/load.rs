@@ -1,5 +1,6 @@
 //! `wrk` from Debian: the same client for every server, on the core that no server has.
 
+use super::scratch;
 use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
@@ -20,9 +21,16 @@ pub fn is_there() -> bool {
     Command::new("wrk").arg("--version").output().is_ok()
 }
 
-/// Asks one path for so many seconds. Panics at any answer that is an error.
-pub fn ask(address: SocketAddr, path: &str, header: Option<&str>, seconds: u64) -> Seen {
+/// Asks for the paths in turn, for so many seconds. Panics at any answer that is an error.
+pub fn ask(address: SocketAddr, paths: &[String], header: Option<&str>, seconds: u64) -> Seen {
+    let folder = scratch();
+    let path = &paths[0];
     let mut command = Command::new("wrk");
+    if paths.len() > 1 {
+        let script = folder.path().join("turns.lua");
+        std::fs::write(&script, turns(paths)).expect("a script");
+        command.arg("-s").arg(script);
+    }
     command.args(["-t1", "-c", SOCKETS, "--latency", "-d", &format!("{seconds}s"), "-H", "Accept: */*"]);
     if let Some(header) = header {
         command.args(["-H", header]);
@@ -32,6 +40,17 @@ pub fn ask(address: SocketAddr, path: &str, header: Option<&str>, seconds: u64) 
     let sound = output.status.success() && !text.contains("Non-2xx") && !text.contains("Socket errors");
     assert!(sound, "{address}{path}: {text}{}", String::from_utf8_lossy(&output.stderr));
     read(&text).filter(|seen| seen.requests > 0).unwrap_or_else(|| panic!("{address}{path}: {text}"))
+}
+
+/// The requests are written once, so that the client costs as much as with one path.
+fn turns(paths: &[String]) -> String {
+    let quoted: Vec<String> = paths.iter().map(|path| format!("{path:?}")).collect();
+    format!(
+        "local paths = {{ {} }}\nlocal asked, at = {{}}, 0\n\
+         init = function() for i, path in ipairs(paths) do asked[i] = wrk.format(nil, path) end end\n\
+         request = function() at = at % #asked + 1; return asked[at] end\n",
+        quoted.join(", ")
+    )
 }
 
 fn read(text: &str) -> Option<Seen> {
