@@ -211,10 +211,12 @@ pub fn router(state: WebState) -> Router {
         .route("/live", get(live::stream).layer(Extension(drawn)))
         .route("/reader", get(pages::reader::keep))
         .route("/static/{name}", get(assets::file))
-        .merge(document::router().nest("/api/v1", api::router().layer(from_fn(headers::tagged))))
+        .merge(for_programs())
         .fallback(nowhere)
         .layer(from_fn_with_state(state.clone(), access::guard::guard));
-    let unhurried = Router::from(api::unhurried()).layer(from_fn_with_state(state.clone(), access::guard::guard));
+    let unhurried = Router::new()
+        .nest("/api/v1", api::unhurried().served())
+        .layer(from_fn_with_state(state.clone(), access::guard::guard));
     forms
         .merge(guarded)
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIMEOUT))
@@ -226,4 +228,9 @@ pub fn router(state: WebState) -> Router {
         .layer(from_fn_with_state(state.clone(), headers::secure))
         .layer(from_fn_with_state(state.clone(), metrics::count))
         .with_state(state)
+}
+
+/// What the document of the API tells of.
+fn for_programs() -> Router<WebState> {
+    document::routes().served().nest("/api/v1", api::routes().served().layer(from_fn(headers::tagged)))
 }

@@ -19,8 +19,8 @@ mod webhooks;
 use super::WebState;
 use super::access::Viewer;
 use super::access::guard::Whence;
+use super::document::routes::{Routes, listed};
 use super::errors::{Kind, Problem};
-use super::events;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -29,48 +29,46 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Entries of a page of history or ledger unless `limit` says otherwise, and at most.
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 1000;
 
 /// Every route with its document; `/api/v1` stands before their paths.
-pub fn router() -> OpenApiRouter<WebState> {
-    OpenApiRouter::new()
-        .routes(routes!(connections::list))
-        .routes(routes!(connections::one, connections::change))
-        .routes(routes!(connections::set_credential, connections::clear_credential))
-        .routes(routes!(connections::scans))
-        .routes(routes!(connections::ledger))
-        .routes(routes!(connections::probe_cost, connections::probe))
-        .routes(routes!(connections::jobs))
-        .routes(routes!(connections::command))
-        .routes(routes!(connections::job))
-        .routes(routes!(targets::list))
-        .routes(routes!(targets::one, targets::put, targets::change, targets::drop))
-        .routes(routes!(targets::refresh))
-        .routes(routes!(history::history))
-        .routes(routes!(history::activity))
-        .routes(routes!(webhooks::list))
-        .routes(routes!(webhooks::redeliver))
-        .routes(routes!(webhooks::test))
-        .routes(routes!(configuration::export, configuration::import))
-        .routes(routes!(findings::list))
-        .routes(routes!(plan::list))
-        .routes(routes!(spend::list))
-        .routes(routes!(events::stream))
-        .routes(routes!(installation::polling, installation::change_polling))
-        .routes(routes!(installation::tokens, installation::create_token))
-        .routes(routes!(installation::revoke_token))
-        .routes(routes!(installation::operators))
-        .routes(routes!(installation::issue_claim))
+pub fn routes() -> Routes {
+    Routes::default()
+        .with(listed!(self::connections: list))
+        .with(listed!(self::connections: one, change))
+        .with(listed!(self::connections: set_credential, clear_credential))
+        .with(listed!(self::connections: scans))
+        .with(listed!(self::connections: ledger))
+        .with(listed!(self::connections: probe_cost, probe))
+        .with(listed!(self::connections: jobs))
+        .with(listed!(self::connections: command))
+        .with(listed!(self::connections: job))
+        .with(listed!(self::targets: list))
+        .with(listed!(self::targets: one, put, change, drop))
+        .with(listed!(self::targets: refresh))
+        .with(listed!(self::history: history))
+        .with(listed!(self::history: activity))
+        .with(listed!(self::webhooks: list))
+        .with(listed!(self::webhooks: redeliver))
+        .with(listed!(self::webhooks: test))
+        .with(listed!(self::configuration: export, import))
+        .with(listed!(self::findings: list))
+        .with(listed!(self::plan: list))
+        .with(listed!(self::spend: list))
+        .with(listed!(super::events: stream))
+        .with(listed!(self::installation: polling, change_polling))
+        .with(listed!(self::installation: tokens, create_token))
+        .with(listed!(self::installation: revoke_token))
+        .with(listed!(self::installation: operators))
+        .with(listed!(self::installation: issue_claim))
 }
 
 /// What may take longer than a reader's patience: a large file on a small card.
-pub fn unhurried() -> OpenApiRouter<WebState> {
-    OpenApiRouter::new().nest("/api/v1", OpenApiRouter::new().routes(routes!(installation::backup)))
+pub fn unhurried() -> Routes {
+    Routes::default().with(listed!(self::installation: backup))
 }
 
 /// The organization that a request speaks of: the one it names, else the viewer's own.

@@ -3,17 +3,16 @@
 //! handler does.
 
 mod problem;
+pub mod routes;
 mod rules;
 
 use super::headers;
-use crate::web::WebState;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use routes::{Routes, listed};
 use serde_json::Value;
 use std::sync::OnceLock;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The document, made once: it is the same for everybody and as long as the process runs.
 pub struct Document {
@@ -23,18 +22,19 @@ pub struct Document {
 }
 
 /// The routes beside `/api/v1` that programs ask.
-pub fn router() -> OpenApiRouter<WebState> {
-    OpenApiRouter::new()
-        .routes(routes!(super::health::livez))
-        .routes(routes!(super::health::readyz))
-        .routes(routes!(super::metrics::page))
-        .routes(routes!(file))
+pub fn routes() -> Routes {
+    Routes::default()
+        .with(listed!(crate::web::health: livez))
+        .with(listed!(crate::web::health: readyz))
+        .with(listed!(crate::web::metrics: page))
+        .with(listed!(crate::web::document: file))
 }
 
 pub fn document() -> &'static Document {
     static DOCUMENT: OnceLock<Document> = OnceLock::new();
     DOCUMENT.get_or_init(|| {
-        let routes = router().nest("/api/v1", super::api::router()).merge(super::api::unhurried());
+        let api = super::api::routes().described().merge(super::api::unhurried().described());
+        let routes = routes().described().nest("/api/v1", api);
         // Structures of texts and numbers: they always become JSON.
         let mut value = serde_json::to_value(routes.into_openapi()).unwrap_or_default();
         rules::complete(&mut value);

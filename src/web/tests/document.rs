@@ -83,7 +83,7 @@ async fn every_route_is_in_the_document_or_for_people() {
             }
         }
     }
-    assert!(untold.is_empty(), "give these `#[utoipa::path]` and `routes!`: {untold:#?}");
+    assert!(untold.is_empty(), "give these `#[utoipa::path]` and `listed!`: {untold:#?}");
     for (path, methods) in &told {
         let gone: Vec<_> = methods.difference(there.get(path).unwrap_or(&BTreeSet::new())).cloned().collect();
         assert!(gone.is_empty(), "{path} has no {gone:?}");
