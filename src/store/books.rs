@@ -158,8 +158,9 @@ pub(super) fn unsent(charge: &Charge, rule: &str) -> Resolution {
     }
 }
 
-/// After a failed write a hold may stand in memory that the file does not have. It stays: a hold only slows.
+/// What the file does not have: what is open, and after a failed write perhaps a hold. It stays: a hold only slows.
 pub(super) fn keep_longer(ledger: &mut Ledger, before: &Ledger) {
+    ledger.goes_on_from(before);
     let outlasts = |hold: &&Hold| ledger.holds().find(|h| h.scope == hold.scope).is_none_or(|h| h.until < hold.until);
     let longer: Vec<Hold> = before.holds().filter(outlasts).cloned().collect();
     longer.into_iter().for_each(|hold| ledger.change_hold(HoldChange::Put(hold)));

@@ -22,6 +22,7 @@ mod lessons;
 mod line;
 mod migrate;
 mod open;
+mod open_answers;
 mod pages;
 mod purge;
 mod queue;

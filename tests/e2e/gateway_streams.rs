@@ -381,3 +381,37 @@ async fn an_opening_is_paid_for_like_every_request() {
     let apart = openings[2].at - openings[0].at;
     assert!(apart >= secs(8), "three openings within {apart:?}, and two are allowed in 8 s");
 }
+
+/// The provider has an open stream in hand for as long as it is open (law 1).
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_stream_is_in_flight_until_it_is_closed_and_leaves_others_a_place() {
+    let at_once = |n: u32| format!("name = \"at-once\"\nrequests = {n}\nkind = \"concurrent\"");
+    let feed = Feed::start().await;
+    let config = Config::yard(&feed.base_url()).tuned(|c| c.no_limits().limit_text(&at_once(2)).body("").every("1h"));
+    let app = TestApp::start(config).await;
+    let used = async || app.connection("yard").await["budget"][0]["used"].as_u64();
+    let mut tab = reads(&app, None).await;
+    feed.says("one");
+    told(&mut tab, "one").await;
+    assert_eq!(used().await, Some(1));
+    let other = Ask::get("/gateway/yard/events/others").header("accept", "text/event-stream");
+    let refused = app.send(other.clone()).await.expect_problem(429);
+    assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains("at-once")), "{refused}");
+    app.get("/gateway/yard/zones").await.expect(200);
+    assert_eq!((feed.openings().len(), used().await), (1, Some(1)));
+    drop(tab);
+    eventually("the stream is closed", secs(60), || async { (used().await == Some(0)).then_some(()) }).await;
+    let tab = Events::open(app.address, &other).await;
+    assert_eq!((tab.status, feed.was_opened(2).await.len()), (200, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_one_request_at_a_time_is_allowed_no_stream_keeps_it() {
+    let feed = Feed::start().await;
+    let at_once = "name = \"at-once\"\nrequests = 1\nkind = \"concurrent\"";
+    let app =
+        TestApp::start(Config::yard(&feed.base_url()).tuned(|c| c.no_limits().limit_text(at_once).body(""))).await;
+    let refused = app.send(ask(None)).await;
+    assert!(refused.status == 429 && refused.body.contains("at-once"), "{refused:?}");
+    assert_eq!(feed.openings().len(), 0);
+}

@@ -6,7 +6,7 @@ use super::in_turn::MOMENT;
 use super::learn::{consequences, hear, placeholder};
 use super::pass::in_turn;
 use super::{Stopped, lessons, token};
-use crate::domain::ids::{Caller, Endpoint};
+use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Reply};
 use crate::engine::core::{Conn, Core};
@@ -28,16 +28,41 @@ pub struct Wanted {
 
 /// What came of it.
 pub enum Opening {
-    Stream(EventFlow),
+    Stream(EventFlow, Option<Place>),
     /// The provider answered something that is no stream.
     Answer(Answer, Verdict),
     /// There is no answer, and this is why.
     Nothing(String),
 }
 
-/// Asks for the stream, to go on after the event `last`.
-pub async fn open(core: &Core, conn: &Conn, wanted: &Wanted, last: Option<Arc<str>>) -> Result<Opening, Stopped> {
+/// A stream's place among the requests that the provider has in hand at one moment. Dropping it gives it up: to be done behind the stream.
+pub struct Place {
+    core: Arc<Core>,
+    credential: CredentialId,
+    charge: ChargeId,
+}
+
+impl Place {
+    fn take(core: &Arc<Core>, conn: &Conn, exchanged: &Exchanged) -> Place {
+        let (core, credential, charge) = (core.clone(), conn.credential, exchanged.charge);
+        core.store.keep_open(credential, charge, exchanged.caller, exchanged.endpoint.clone());
+        Place { core, credential, charge }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.core.store.let_go(self.credential, self.charge);
+        if let Some(turns) = self.core.turns(self.credential) {
+            turns.ring();
+        }
+    }
+}
+
+/// Asks for the stream, to go on after the event `last`. Where the provider counts what it has in hand, only if others are left a place.
+pub async fn open(core: &Arc<Core>, conn: &Conn, wanted: &Wanted, last: Option<Arc<str>>) -> Result<Opening, Stopped> {
     let asking = Asking { caller: Caller::Gateway, target: None, endpoint: wanted.endpoint.clone(), cost: wanted.cost };
+    core.store.may_stay_open(conn.credential, &asking.endpoint).map_err(Stopped::Refused)?;
     let ends = core.clock.now().steady + MOMENT;
     let permit = in_turn(core, conn, &asking, ends, (&core.stop, &[])).await?;
     let carried = token::version(core, conn);
@@ -67,7 +92,7 @@ async fn send(
 
 /// Write 2. A stream is a good answer as soon as the provider accepts: what it brings, and whether, is no matter of the account.
 async fn learn(
-    core: &Core,
+    core: &Arc<Core>,
     conn: &Conn,
     mut exchanged: Exchanged,
     events: Option<EventFlow>,
@@ -83,6 +108,9 @@ async fn learn(
             (reply, verdict)
         }
     };
+    // Before its charge is resolved: in between it would count nowhere.
+    let is_counted = events.is_some() && conn.sharing.counts_in_flight();
+    let place = is_counted.then(|| Place::take(core, conn, &exchanged));
     let mut state = conn.state.lock().await;
     let after = consequences(core, conn, &exchanged, &reply, verdict.clone(), &state);
     let commit = Commit {
@@ -99,7 +127,7 @@ async fn learn(
     drop(state);
     core.publish(told);
     Ok(match (events, reply) {
-        (Some(events), _) => Opening::Stream(events),
+        (Some(events), _) => Opening::Stream(events, place),
         (None, Reply { result: Ok(answer), .. }) => Opening::Answer(answer, verdict),
         (None, Reply { detail, .. }) => Opening::Nothing(detail),
     })

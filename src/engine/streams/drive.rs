@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 /// When what says no names no end.
 const LATER: Span = Span::from_secs(60);
+/// The same of a place that others have.
+const A_WHILE: Span = Span::from_secs(5);
 /// No refusal is over sooner.
 const SOONEST: Span = Span(10);
 /// Bytes of a body that is no stream, above which it is not remembered: it would stay for as long as the stream does, and with each.
@@ -65,13 +67,14 @@ async fn attempt(core: &Arc<Core>, shared: &Shared, ear: &mut Option<Ear>) {
     let (connection, endpoint) = (&shared.conn.spec.key, &shared.wanted.endpoint);
     let now = core.clock.now().steady;
     match opening {
-        Ok(Opening::Stream(flow)) => {
+        Ok(Opening::Stream(flow, place)) => {
             tracing::info!(%connection, %endpoint, "event stream opened");
             shared.change(|state| {
                 (state.attempts, state.met) = (state.attempts + 1, None);
                 state.course.opened();
             });
             let why = read(core, shared, ear, flow).await;
+            drop(place);
             tracing::info!(%connection, %endpoint, "event stream closed: {why}");
         }
         Ok(Opening::Answer(answer, verdict)) => {
@@ -206,7 +209,9 @@ fn until(shared: &Shared, stopped: &Stopped, now: Steady) -> Steady {
         Some(Refusal::NotUntil { at, limit }) if *at != Steady::MAX => shared.conn.after_refusal(limit, *at),
         Some(Refusal::Held(hold)) => back::wakes(hold, |span| part(shared, span)),
         Some(Refusal::Probing { at }) => *at,
-        Some(Refusal::NotUntil { .. } | Refusal::NeverFits { .. }) | None => now + LATER,
+        // Until another stream ends, and nobody knows when: looking costs nothing.
+        Some(Refusal::NotUntil { .. }) => now + A_WHILE,
+        Some(Refusal::NeverFits { .. }) | None => now + LATER,
     };
     until.max(now + SOONEST)
 }

@@ -2,10 +2,11 @@
 
 use super::anchors::{Past, Seen};
 use super::book::{Book, Posting};
-use super::share::{Own, Share};
+use super::open::Open;
+use super::share::{Own, Share, unused_keep};
 use super::slots::Units;
-use super::window::{Window, just_after_minus};
-use super::{Refusal, Request, Reserved, Usage};
+use super::window::Window;
+use super::{Refusal, Request, Reserved};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Ask, Hold, HoldChange, HoldScope};
 use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
@@ -13,6 +14,8 @@ use crate::domain::limit::{Kind, Limit, Scope};
 use crate::domain::quota::Learned;
 use crate::domain::time::{Now, Span, Steady};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+mod usage;
 
 /// Whether a window stands for its limit, or only agrees with the one that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,7 @@ pub struct Ledger {
     credential: CredentialId,
     counters: Vec<Counter>,
     in_flight: HashMap<ChargeId, InFlight>,
+    open: Open,
     holds: BTreeMap<HoldScope, Hold>,
 }
 
@@ -137,7 +141,7 @@ impl Counter {
     }
 
     /// `Ok`, or the first moment at which it fits if nothing else happens.
-    fn question(&self, now: &Now, ask: &Ask) -> Result<(), Option<Steady>> {
+    fn question(&self, now: &Now, ask: &Ask, open: &Open) -> Result<(), Option<Steady>> {
         let (key, cost) = (self.key(&ask.endpoint), u64::from(ask.cost));
         if !self.could_fit(&key, ask.caller, cost) {
             return Err(None);
@@ -146,7 +150,7 @@ impl Counter {
             return Ok(());
         }
         let (book, window) = (self.books.get(&key), self.window(&key));
-        let mut counting = book.map(|b| b.live(window, now)).unwrap_or_default();
+        let mut counting = book.map(|b| b.live(window, now)).unwrap_or_default().plus(&self.standing(&key, open));
         let taken = self.shares.get(&key).and_then(|share| share.taken(now));
         let mut others = taken.map_or(0, |(units, _)| units);
         if self.fits(&key, &counting, others, ask.caller, cost) {
@@ -172,43 +176,17 @@ impl Counter {
         }
     }
 
-    fn usage(&self, key: &Option<Endpoint>, now: &Now) -> Usage {
-        let (book, in_force) = (self.books.get(key), self.window(key));
-        let counting = book.map(|b| b.live(in_force, now)).unwrap_or_default();
-        let shown = match (in_force, book) {
-            // A paced limit forgets at once; people want to see what went out over the window it is declared for.
-            (Window::Pace { window, .. }, Some(b)) => b.since(just_after_minus(now.steady, *window)),
-            _ => counting,
-        };
-        let taken = self.shares.get(key).and_then(|share| share.taken(now));
-        let own_free = book.and_then(|b| b.counting(in_force, now).next()).map(|(release, _)| release);
-        Usage {
-            limit: Limit { amount: self.in_force(key), ..self.limit.clone() },
-            declared: self.limit.amount,
-            endpoint: key.clone(),
-            used: shown.total(),
-            used_by: shown.by_caller(),
-            foreign: taken.map_or(0, |(units, _)| units),
-            kept: unused_keep(&self.limit, key.as_ref(), &counting, None),
-            next_free_at: own_free.into_iter().chain(taken.map(|(_, release)| release)).min(),
-            resets_at: match (in_force, book) {
-                (Window::Anchored { .. }, Some(b)) => b.counting(in_force, now).last().map(|(release, _)| release),
-                (window, _) => window.resets_at(now),
-            },
-        }
+    /// What of those that stay open counts here.
+    fn standing(&self, key: &Option<Endpoint>, open: &Open) -> Units {
+        if self.window.is_in_flight() { open.units(key) } else { Units::default() }
     }
-}
-
-/// Kept units of a book that are still there, for all callers but `except`.
-fn unused_keep(limit: &Limit, endpoint: Option<&Endpoint>, counting: &Units, except: Option<Caller>) -> u64 {
-    let keeps = limit.keeps_on(endpoint).filter(|(caller, _)| Some(*caller) != except);
-    keeps.map(|(caller, n)| n.saturating_sub(counting.of(caller))).sum()
 }
 
 impl Ledger {
     pub fn new(credential: CredentialId, limits: Vec<Limit>) -> Ledger {
         let counters = limits.iter().flat_map(Counter::all_of).collect();
-        Ledger { credential, counters, in_flight: HashMap::new(), holds: BTreeMap::new() }
+        let (in_flight, open, holds) = Default::default();
+        Ledger { credential, counters, in_flight, open, holds }
     }
 
     pub fn limits(&self) -> impl Iterator<Item = &Limit> {
@@ -284,6 +262,29 @@ impl Ledger {
         Ok(Reserved { charge, send_by })
     }
 
+    /// What stays open beyond its answer's arrival.
+    pub fn going_on(&mut self) -> &mut Open {
+        &mut self.open
+    }
+
+    /// Takes over what is open from a ledger that this one replaces.
+    pub fn goes_on_from(&mut self, before: &Ledger) {
+        self.open = before.open.clone();
+    }
+
+    /// Whether one more may stay open at this endpoint: it leaves others a place, whatever the limit.
+    pub fn may_stay_open(&self, endpoint: &Endpoint) -> Result<(), Refusal> {
+        for counter in self.counters.iter().filter(|counter| counter.window.is_in_flight()) {
+            let (key, limit) = (counter.key(endpoint), counter.limit.name.clone());
+            match counter.in_force(&key) {
+                0 | 1 => return Err(Refusal::NeverFits { limit }),
+                most if self.open.units(&key).total() + 1 < most => {}
+                _ => return Err(Refusal::NotUntil { at: Steady::MAX, limit }),
+            }
+        }
+        Ok(())
+    }
+
     /// As [`Ledger::admit`], without taking anything.
     pub fn would_admit(&self, now: &Now, ask: &Ask) -> Result<(), Refusal> {
         let concerned = || self.holds().filter(|h| h.scope.covers(&ask.endpoint));
@@ -293,7 +294,7 @@ impl Ledger {
         let probe = concerned().filter_map(|h| self.probe_of(h, now.steady)).max();
         let mut latest: Option<(Steady, &str)> = None;
         for counter in &self.counters {
-            match counter.question(now, ask) {
+            match counter.question(now, ask, &self.open) {
                 Ok(()) => {}
                 Err(None) => return Err(Refusal::NeverFits { limit: counter.limit.name.clone() }),
                 Err(Some(at)) => {
@@ -353,24 +354,6 @@ impl Ledger {
             }
             counter.books.retain(|_, book| !book.is_empty());
         }
-    }
-
-    /// How every limit stands. Limits by endpoint are told for `endpoints` and for every endpoint that still counts.
-    pub fn usage(&self, now: &Now, endpoints: &[Endpoint]) -> Vec<Usage> {
-        let mut all = Vec::new();
-        for counter in self.counters.iter().filter(|c| c.role == Role::Shown) {
-            match counter.limit.scope {
-                Scope::Credential => all.push(counter.usage(&None, now)),
-                Scope::Endpoint => {
-                    let counted = counter.books.keys().filter_map(Clone::clone);
-                    let mut keys: Vec<Endpoint> = endpoints.iter().cloned().chain(counted).collect();
-                    keys.sort();
-                    keys.dedup();
-                    all.extend(keys.into_iter().map(|k| counter.usage(&Some(k), now)));
-                }
-            }
-        }
-        all
     }
 
     /// No charge reserved before this is counted by any of the limits, under any clock: where a restart begins to read.

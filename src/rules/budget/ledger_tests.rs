@@ -192,6 +192,29 @@ fn concurrency_counts_requests_not_cost_and_ends_with_the_deadline() {
 }
 
 #[test]
+fn what_stays_open_is_in_flight_until_it_is_let_go_and_leaves_others_a_place() {
+    let mut desk = Desk::new(vec![limit(3, Kind::Concurrent), rolling(1000, 3600)]);
+    for id in [900, 901] {
+        assert_eq!(desk.ledger.may_stay_open(&"/events".into()), Ok(()));
+        desk.ledger.going_on().keep(ChargeId(id), Caller::Gateway, "/events".into());
+    }
+    let full = Refusal::NotUntil { at: Steady::MAX, limit: desk.ledger.limits().next().unwrap().name.clone() };
+    assert_eq!(desk.ledger.may_stay_open(&"/events".into()), Err(full));
+    let used: Vec<u64> = desk.ledger.usage(&at(500_000), &[]).iter().map(|usage| usage.used).collect();
+    assert_eq!(used, [2, 0], "however long ago they were opened, and by no window");
+    assert!(desk.polls(500_000).is_ok());
+    assert_eq!(not_until(desk.polls(500_001)), 535_000, "that one's deadline");
+    let mut anew = Ledger::new(CredentialId([7; 16]), vec![limit(2, Kind::Concurrent)]);
+    anew.goes_on_from(&desk.ledger);
+    assert!(anew.would_admit(&at(500_002), &Ask { caller: Caller::Poller, endpoint: "/a".into(), cost: 1 }).is_err());
+    desk.ledger.going_on().let_go(ChargeId(900));
+    assert!(desk.polls(500_003).is_ok());
+    let one = Ledger::new(CredentialId([7; 16]), vec![limit(1, Kind::Concurrent)]);
+    assert!(matches!(one.may_stay_open(&"/events".into()), Err(Refusal::NeverFits { .. })));
+    assert_eq!(Ledger::new(CredentialId([7; 16]), vec![rolling(1, 10)]).may_stay_open(&"/events".into()), Ok(()));
+}
+
+#[test]
 fn a_weighty_request_may_fly_where_few_may_fly_at_once() {
     let limits = vec![limit(2, Kind::Concurrent), rolling(1000, 3600)];
     let heavy = Ask { caller: Caller::Poller, endpoint: "/a".into(), cost: 300 };

@@ -2,6 +2,7 @@
 //!
 //! * [`window`] says how long a charge counts under one limit.
 //! * [`slots`] counts charges by the moment they arrived, [`anchors`] by the window that a request opened; [`book`] is either.
+//! * [`open`] counts what the provider has in hand for as long as it likes.
 //! * `share` takes off what others spend and what the provider does not grant.
 //! * [`unseen`] says what can have been sent by an appliance whose books are not here.
 //! * [`ledger`] holds every limit and the hold of one credential, and answers `admit`.
@@ -13,6 +14,7 @@
 pub mod anchors;
 pub mod book;
 pub mod ledger;
+pub mod open;
 mod share;
 pub mod slots;
 pub mod unseen;

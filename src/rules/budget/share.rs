@@ -2,8 +2,10 @@
 //! take away; decided by `rules::learn`.
 
 use super::book::Book;
+use super::slots::Units;
 use super::window::just_after_minus;
 use super::window::{SKEW, Window};
+use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::limit::Limit;
 use crate::domain::quota::{Foreign, Learned};
 use crate::domain::time::{Now, Steady};
@@ -76,4 +78,10 @@ impl Own {
         let uncertain = since(asked.max(sure)).saturating_add(possible.saturating_sub(since(sure)));
         Some(Own { certain: possible.saturating_sub(uncertain).saturating_add(cost).min(possible), possible })
     }
+}
+
+/// Kept units of a book that are still there, for all callers but `except`.
+pub(super) fn unused_keep(limit: &Limit, endpoint: Option<&Endpoint>, counting: &Units, except: Option<Caller>) -> u64 {
+    let keeps = limit.keeps_on(endpoint).filter(|(caller, _)| Some(*caller) != except);
+    keeps.map(|(caller, n)| n.saturating_sub(counting.of(caller))).sum()
 }
