@@ -5,39 +5,13 @@
 //! first, would pass for a whole one. So the coded bytes are read first (they are bounded too), then decoded here.
 
 use crate::domain::reply::Failure;
-use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 use std::io::{self, Read};
 
 /// What is asked for; anything else was not asked for.
 pub(super) const ACCEPTED: &str = "gzip, br, zstd";
 
-/// What is asked for in the name of a client: what it takes itself, since a long answer is handed on in its coding. Who says nothing of
-/// codings gets none (RFC 9110 section 12.5.3 would let it be any).
-pub(super) fn accepted_with(headers: &HeaderMap) -> &'static str {
-    let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(','));
-    let (mut gzip, mut all) = (false, true);
-    let mut taken = Vec::new();
-    for one in lists {
-        let (coding, weight) = one.split_once(';').unwrap_or((one, ""));
-        let is_refused = weight.split_once('=').is_some_and(|(_, q)| q.trim().parse::<f32>().is_ok_and(|q| q == 0.0));
-        if !is_refused {
-            taken.push(coding.trim().to_ascii_lowercase());
-        }
-    }
-    for known in ["gzip", "br", "zstd"] {
-        let takes = taken.iter().any(|coding| coding == known || coding == "*");
-        gzip |= takes && known == "gzip";
-        all &= takes;
-    }
-    match (all, gzip) {
-        (true, _) => ACCEPTED,
-        (false, true) => "gzip",
-        (false, false) => "identity",
-    }
-}
-
 /// RFC 9659: a zstd window on the web is at most 8 MiB. A frame may claim 3.5 TiB.
-const ZSTD_WINDOW_LOG: u32 = 23;
+pub(super) const ZSTD_WINDOW_LOG: u32 = 23;
 /// Bytes that one step of decoding yields at most.
 const STEP: usize = 32 * 1024;
 
@@ -89,7 +63,7 @@ fn one(coding: &str, bytes: &[u8], most: u64, out: &mut Vec<u8>) -> Result<(), (
     Ok(())
 }
 
-fn broken(coding: &str, error: &io::Error) -> (Failure, String) {
+pub(super) fn broken(coding: &str, error: &io::Error) -> (Failure, String) {
     let why = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it was cut off".to_owned(),
         _ => error.to_string().chars().take(100).collect(),

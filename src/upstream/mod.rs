@@ -14,10 +14,12 @@ pub mod messenger;
 mod open;
 pub mod pass;
 pub mod redact;
+mod rest;
 pub mod route;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
+mod undoing;
 mod ways;
 mod wire;
 

@@ -1,25 +1,24 @@
 //! Passing on: a client's request goes out as it was written, octet by octet, with Larder's credential in the place of its own, and the
-//! answer comes back as it is, out of its coding. A long answer is handed on as it comes. Knows no shelf and decides nothing.
+//! answer comes back as it is, out of its coding. A long answer is handed on as it comes ([`Rest`]). Knows no shelf and decides nothing.
 
-use super::coding::{self, Decoded};
 use super::fault;
 use super::gate::{Attempt, Progress};
 use super::http::{Fault, HttpDoor, out_of_time};
 use super::redact::StreamRedactor;
+pub use super::rest::Rest;
+use super::rest::Times;
 use super::route::Route;
+use super::undoing::{self, Undoing, Undone};
 use super::wire::Socket;
-use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::reply::Failure;
-use crate::domain::time::{Span, Stamp, Steady};
+use crate::domain::time::{Stamp, Steady};
 use crate::rules::text;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Uri};
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a client asks of the provider.
@@ -60,27 +59,8 @@ pub struct Relayed {
     pub in_utf8: Option<Vec<u8>>,
     /// The body of an error that broke off: status and headers arrived whole.
     pub cut: bool,
-    /// What follows `body`, in the coding that the headers name.
+    /// What follows `body`.
     pub rest: Option<Rest>,
-}
-
-/// The part of a long answer that is still to come. Dropping it closes its socket.
-pub struct Rest {
-    incoming: Incoming,
-    clock: Arc<dyn Clock>,
-    silence: Span,
-    /// Its socket is closed then; `None`: it may take as long as it likes.
-    until: Option<Steady>,
-    got: usize,
-    /// Takes known secrets out of what goes on; `None`: it is coded, and nothing can be seen in it.
-    clean: Option<StreamRedactor>,
-    over: CancellationToken,
-}
-
-impl std::fmt::Debug for Rest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Rest({} bytes so far)", self.got)
-    }
 }
 
 /// Of one hop alone (RFC 9110 section 7.6.1), and a session that the provider opens for this account.
@@ -97,70 +77,6 @@ const NOT_FOR_CLIENTS: [&str; 9] = [
 ];
 /// Bytes of a coded answer above which its decoding is not for a thread that others wait for.
 const MUCH: usize = 64 * 1024;
-
-impl Rest {
-    /// Cancelled as soon as the provider cannot have it in hand any more: it is whole or broken, or nobody wants it.
-    pub fn over(&self) -> CancellationToken {
-        self.over.clone()
-    }
-
-    /// The next bytes without any known secret; `None`: it is whole. The error is what a cut answer is.
-    pub async fn next(&mut self) -> Option<Result<Bytes, (Failure, String)>> {
-        loop {
-            let read = self.read().await;
-            let Some(clean) = &mut self.clean else { return read };
-            let free = match read {
-                Some(Ok(data)) => clean.push(&data),
-                Some(Err(fault)) => return Some(Err(fault)),
-                None => {
-                    let last = clean.end();
-                    return (!last.is_empty()).then(|| Ok(Bytes::from(last)));
-                }
-            };
-            if !free.is_empty() {
-                return Some(Ok(Bytes::from(free)));
-            }
-        }
-    }
-
-    /// As they come.
-    async fn read(&mut self) -> Option<Result<Bytes, Fault>> {
-        loop {
-            let silence_ends = self.clock.now().steady + self.silence;
-            let ends = self.until.map_or(silence_ends, |until| until.min(silence_ends));
-            let frame = tokio::select! {
-                biased;
-                frame = self.incoming.frame() => frame?,
-                () = self.clock.sleep_until(ends) => return Some(Err(self.late())),
-            };
-            match frame {
-                // Trailers are of this hop.
-                Ok(frame) => match frame.into_data() {
-                    Ok(data) => {
-                        self.got += data.len();
-                        return Some(Ok(data));
-                    }
-                    Err(_) => continue,
-                },
-                Err(_) if self.is_out_of_time() => return Some(Err(self.late())),
-                Err(error) => return Some(Err(fault::in_body(&error, self.got))),
-            }
-        }
-    }
-
-    fn is_out_of_time(&self) -> bool {
-        self.until.is_some_and(|until| until <= self.clock.now().steady)
-    }
-
-    fn late(&self) -> Fault {
-        let words = if self.is_out_of_time() {
-            "The answer was not whole in the time that a request of this connection may take.".to_owned()
-        } else {
-            format!("The provider fell silent for {} in its answer.", self.silence)
-        };
-        (Failure::Timeout, words)
-    }
-}
 
 impl HttpDoor {
     /// Everything that `pass` does, without the permit: nothing is written after `send_by`, and an answer that is read to its end has
@@ -247,8 +163,8 @@ impl HttpDoor {
         let response = sender.send_request(request).await.map_err(|e| fault::before_body(&e))?;
         let arrived_at = self.clock.now().stamp();
         let (head, incoming) = response.into_parts();
-        let (clock, silence) = (self.clock.clone(), route.network.read_timeout);
-        let mut rest = Rest { incoming, clock, silence, until, got: 0, clean: None, over };
+        let times = Times { silence: route.network.read_timeout, until };
+        let mut rest = Rest::new(incoming, self.clock.clone(), times, over);
         let mut relayed = Relayed {
             status: head.status.as_u16(),
             headers: self.for_clients(&head.headers),
@@ -267,35 +183,44 @@ impl HttpDoor {
                 Err(fault) => return Err(fault),
             }
             if relayed.body.len() as u64 > most {
-                return Ok((arrived_at, self.long(relayed, rest)));
+                return self.long(relayed, rest).map(|relayed| (arrived_at, relayed));
             }
         }
-        self.whole(relayed, route, most).await.map(|relayed| (arrived_at, relayed))
+        self.whole(relayed, rest, route, most).await.map(|relayed| (arrived_at, relayed))
     }
 
-    /// An answer that goes on behind its beginning. Where it is not coded, it has lost every known secret as far as it goes.
-    fn long(&self, mut relayed: Relayed, mut rest: Rest) -> Relayed {
-        if !relayed.headers.iter().any(|(name, value)| name == "content-encoding" && value != "identity") {
-            let mut clean = StreamRedactor::new(self.redactor.clone());
-            relayed.body = clean.push(&relayed.body);
-            rest.clean = Some(clean);
+    /// An answer that goes on behind its beginning, out of its coding and without any known secret, as far as it goes.
+    fn long(&self, mut relayed: Relayed, rest: Rest) -> Result<Relayed, Fault> {
+        let coded = Bytes::from(std::mem::take(&mut relayed.body));
+        let mut undoing = Undoing::of(&codings(&relayed.headers), coded.clone())?;
+        let beginning = match &mut undoing {
+            Some(undoing) => Bytes::from(undoing.yields()?),
+            None => coded,
+        };
+        Ok(self.going_on(relayed, &beginning, undoing, rest))
+    }
+
+    fn going_on(&self, mut relayed: Relayed, beginning: &[u8], undoing: Option<Undoing>, rest: Rest) -> Relayed {
+        if undoing.is_some() {
+            relayed.headers.retain(|(name, _)| !is_of_a_coding(name));
         }
-        Relayed { rest: Some(rest), ..relayed }
+        let (body, rest) = rest.behind(beginning, undoing, StreamRedactor::new(self.redactor.clone()));
+        Relayed { body, rest: Some(rest), ..relayed }
     }
 
-    /// A whole answer, out of its coding and without any known secret.
-    async fn whole(&self, mut relayed: Relayed, route: &Route, most: u64) -> Result<Relayed, Fault> {
-        let named =
-            |name: &'static str| relayed.headers.iter().filter(move |(n, _)| n == name).map(|(_, v)| v.as_str());
-        let codings = named("content-encoding").collect::<Vec<_>>().join(",");
+    /// A whole answer, out of its coding and without any known secret; what is too long out of its coding goes on as a long one does.
+    async fn whole(&self, mut relayed: Relayed, rest: Rest, route: &Route, most: u64) -> Result<Relayed, Fault> {
+        let codings = codings(&relayed.headers);
         if !codings.is_empty() && !relayed.body.is_empty() {
-            let decoded = decoded(codings, std::mem::take(&mut relayed.body), route.network.max_body.max(most)).await;
-            match decoded.fault {
-                Some(fault) if relayed.status < 400 => return Err(fault),
-                fault => relayed.cut |= fault.is_some(),
+            match undone(codings, Bytes::from(std::mem::take(&mut relayed.body)), most).await {
+                Undone::Whole(body) => relayed.body = body,
+                Undone::Longer(beginning, undoing) => {
+                    return Ok(self.going_on(relayed, &beginning, Some(undoing), rest));
+                }
+                Undone::Broken(_, fault) if relayed.status < 400 => return Err(fault),
+                Undone::Broken(body, _) => (relayed.body, relayed.cut) = (body, true),
             }
-            relayed.body = decoded.body;
-            relayed.headers.retain(|(name, _)| !matches!(name.as_str(), "content-encoding" | "content-length"));
+            relayed.headers.retain(|(name, _)| !is_of_a_coding(name));
         }
         relayed.body = self.redactor.body(std::mem::take(&mut relayed.body));
         let kind = relayed.headers.iter().find(|(n, _)| n == "content-type").map(|(_, v)| v.as_str());
@@ -313,6 +238,16 @@ impl HttpDoor {
         let text = kept.filter_map(|(name, value)| Some((name, std::str::from_utf8(value.as_bytes()).ok()?)));
         text.map(|(name, value)| (name.as_str().to_owned(), self.redactor.text(value).into_owned())).collect()
     }
+}
+
+fn codings(headers: &[(String, String)]) -> String {
+    let named = headers.iter().filter(|(name, _)| name == "content-encoding").map(|(_, value)| value.as_str());
+    named.collect::<Vec<_>>().join(",")
+}
+
+/// What is true of the octets in their coding alone.
+fn is_of_a_coding(name: &str) -> bool {
+    matches!(name, "content-encoding" | "content-length")
 }
 
 /// Headers that the message itself says are of its hop alone (RFC 9110 section 7.6.1).
@@ -347,12 +282,12 @@ fn request(method: Method, line: String, mut headers: HeaderMap, body: Bytes) ->
     Ok(request)
 }
 
-async fn decoded(codings: String, body: Vec<u8>, most: u64) -> Decoded {
-    let much = body.len() > MUCH;
-    let decoding = move || coding::decode(&codings, body, most);
-    let lost = || Decoded { body: Vec::new(), fault: Some((Failure::Undecodable, "The answer was lost.".to_owned())) };
+async fn undone(codings: String, bytes: Bytes, most: u64) -> Undone {
+    let much = bytes.len() > MUCH;
+    let undoing = move || undoing::undone(&codings, bytes, most);
+    let lost = || Undone::Broken(Vec::new(), (Failure::Undecodable, "The answer was lost.".to_owned()));
     match much {
-        true => tokio::task::spawn_blocking(decoding).await.unwrap_or_else(|_| lost()),
-        false => decoding(),
+        true => tokio::task::spawn_blocking(undoing).await.unwrap_or_else(|_| lost()),
+        false => undoing(),
     }
 }

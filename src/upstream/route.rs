@@ -7,7 +7,7 @@ use crate::domain::spec::{Carrier, ConnectionSpec, NetworkSpec, ReadingSpec, Sec
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
-use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, RANGE};
 use zeroize::Zeroizing;
 
 /// Set by the door or by HTTP itself; a caller's own would break framing, decompression or the rule that only the door
@@ -175,7 +175,9 @@ impl Route {
         for (name, value) in passing.headers.iter().filter(|(name, _)| is_kept(name.as_str())) {
             headers.append(name.clone(), value.clone());
         }
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::accepted_with(&passing.headers)));
+        // A part of an answer is one of its octets in their coding, and cannot be undone alone.
+        let codings = if headers.contains_key(RANGE) { "identity" } else { coding::ACCEPTED };
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(codings));
         if let Attached::Header(name, value) = credential {
             headers.insert(name.clone(), value.clone());
         }
