@@ -79,6 +79,23 @@ async fn what_is_over_is_asked_for_again_and_confirmed_by_the_provider_s_own_val
     assert_eq!(provider.asked().len(), 2);
 }
 
+/// RFC 9111 section 4.3.4.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_304_about_another_answer_renews_nothing_and_the_whole_is_asked_for() {
+    let provider = Script::answering(|asked| match asked.header("if-none-match") {
+        "" => json(200, &[("etag", "\"v0\"")], &format!("{{\"n\":{}}}", asked.number)),
+        _ => http(304, &[("etag", "\"other\"")], b""),
+    })
+    .await;
+    let app = TestApp::start(config(&provider.base_url(), MOMENT)).await;
+    app.get("/gateway/hub/x").await.expect(200);
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let again = app.get("/gateway/hub/x").await.expect(200);
+    assert_eq!((again.body.as_str(), again.header("larder-stale")), ("{\"n\":2}", None), "{again:?}");
+    assert_eq!(again.header("cache-status"), Some("larder; fwd=stale; ttl=0; stored"));
+    assert_eq!(app.ledger("hub").await.len(), 3, "each is paid for");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_fails_or_refuses_leaves_the_last_good_answer_with_its_age_and_why() {
     for (name, trouble) in [

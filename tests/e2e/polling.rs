@@ -1,5 +1,7 @@
 //! A poll, from the provider's answer to what readers see: items, ages, history, countdowns (CASES I6, I7, F6, F10).
 
+use crate::support::script::Script;
+use crate::support::wire::{http, json};
 use crate::support::*;
 use serde_json::Value;
 
@@ -176,6 +178,29 @@ async fn gzip_and_entity_tags_are_understood() {
     // And a change still gets through.
     provider.renames(2, "Roses");
     app.target_when("yard", "controller", "the new name is shown", |t| item(t, "2")["title"] == "Roses").await;
+}
+
+/// RFC 9111 section 4.3.4.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_304_about_another_answer_confirms_nothing_and_the_next_poll_asks_for_the_whole() {
+    let provider = Script::answering(|asked| match asked.header("if-none-match") {
+        "" => json(200, &[("etag", "\"v0\"")], "{\"things\":[{\"id\":1}]}"),
+        _ => http(304, &[("etag", "\"other\"")], b""),
+    })
+    .await;
+    let target =
+        "[[connection.target]]\nname = \"things\"\nget = \"/things\"\nitems = \"$.things[*]\"\nkey = \"$.id\"\n";
+    let hub = Connection::plain("hub", &provider.base_url()).every("1s").body(target);
+    let app = TestApp::start(Config::new().with(hub)).await;
+    let asked = eventually("it is asked for three times", SOON, || async {
+        Some(provider.asked()).filter(|asked| asked.len() >= 3)
+    })
+    .await;
+    let conditions: Vec<&str> = asked.iter().take(3).map(|asked| asked.header("if-none-match")).collect();
+    assert_eq!(conditions, ["", "\"v0\"", ""]);
+    app.has_charge("hub", "unexpected").await;
+    let ledger = app.ledger("hub").await;
+    assert!(ledger.iter().all(|charge| charge["outcome"] != "not_modified"), "{ledger:?}");
 }
 
 /// The ledger of a provider with entity tags, after a 304: what became of each charge, newest first.

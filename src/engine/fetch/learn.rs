@@ -3,7 +3,7 @@
 use super::circuit::{self, Heard};
 use super::exchange::Exchanged;
 use super::part::Part;
-use super::{Done, Round, Stopped, doubt, holds, lessons, trouble};
+use super::{Done, Round, Stopped, doubt, holds, lessons, trouble, validators};
 use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{ConnectionState, HoldChange};
 use crate::domain::event::{EventKind, NewEvent};
@@ -268,6 +268,7 @@ fn content(
 ) -> Result<(Verdict, Content), Stopped> {
     let kept = |why: &str| Ok((unexpected(core, conn, reply, why), Content::Kept));
     match (verdict.outcome, body) {
+        (Outcome::NotModified, _) if !validators::is_confirmed(before, reply) => kept(validators::ANOTHER),
         (Outcome::NotModified, _) => Ok((verdict, Content::Confirmed)),
         (Outcome::Data, Some(body)) => match target.extractor.extract(&body, reply.headers(), reply.arrived_at) {
             Err(sentence) => kept(&wrong_shape(&sentence)),
@@ -278,7 +279,7 @@ fn content(
                 }
                 let old = core.store.items(&target.key)?;
                 let mut result = reconcile::reconcile(before, &old, seen, reply.arrived_at);
-                result.state = with_validators(result.state, before, reply);
+                result.state = validators::with(result.state, before, reply);
                 Ok((verdict, Content::Replaced(Box::new(result))))
             }
         },
@@ -321,7 +322,7 @@ fn learned(
                 Content::Doubted(since) => Some(findings::suddenly_empty(conn, target, before, (since, at))),
                 _ => flaw.map(|why| findings::lost_its_shape(conn, target, before, why, at)),
             };
-            let state = TargetState { trouble: Some(trouble), ..before.clone() };
+            let state = TargetState { trouble: Some(trouble), ..validators::unconfirmed(before, after.status) };
             let writes = vec![Write::Target(key.clone(), state)];
             Learned { writes, events, findings: findings.into_iter().collect(), quiet: false }
         }
@@ -330,7 +331,7 @@ fn learned(
             part.learned(conn, target, before, (trouble, Some(&after.verdict)))
         }
         Content::Confirmed => {
-            let state = with_validators(reconcile::confirm(before, reply.arrived_at), before, reply);
+            let state = validators::with(reconcile::confirm(before, reply.arrived_at), before, reply);
             let findings = settled(state.item_count).collect();
             let writes = vec![Write::Target(key.clone(), state)];
             Learned { writes, events: Vec::new(), findings, quiet: !was_troubled }
@@ -380,16 +381,4 @@ pub fn troubled(
 fn target_event(target: &Target, kind: EventKind, at: Stamp, message: String) -> NewEvent {
     let connection = Some(target.key.connection.clone());
     NewEvent { kind, at, connection, target: Some(target.key.target.clone()), message }
-}
-
-/// The validators of this answer; a confirmation that brings none keeps the old ones.
-pub fn with_validators(state: TargetState, before: &TargetState, reply: &Reply) -> TargetState {
-    let Ok(answer) = &reply.result else { return state };
-    let header = |name: &str| answer.header(name).filter(|v| v.len() <= 256).map(str::to_owned);
-    let confirmed = answer.status == 304;
-    TargetState {
-        etag: header("etag").or_else(|| before.etag.clone().filter(|_| confirmed)),
-        last_modified: header("last-modified").or_else(|| before.last_modified.clone().filter(|_| confirmed)),
-        ..state
-    }
 }

@@ -17,6 +17,7 @@ pub mod scan;
 pub mod scanning;
 pub mod token;
 mod trouble;
+mod validators;
 
 use super::core::{Conn, Core};
 use super::targets::Target;
@@ -281,7 +282,7 @@ impl Question {
         };
         let asks_conditionally = target.spec.send.is_get() && conn.spec.conditional != Conditional::Off;
         let asks_conditionally = asks_conditionally && speaks_for_all && was_read_with(conn, before);
-        let validators = if asks_conditionally { validators(before) } else { Vec::new() };
+        let validators = if asks_conditionally { validators::asking(before) } else { Vec::new() };
         let conditional = !validators.is_empty();
         let headers = [headers, validators].concat();
         let Ask { location, body } = ask;
@@ -361,13 +362,6 @@ fn of_now(core: &Core, conn: &Conn, mut learned: learn::Learned) -> learn::Learn
         }
     }
     learned
-}
-
-/// Asks cheaply where the provider gave validators (RFC 9110 section 13).
-fn validators(before: &TargetState) -> Vec<(String, String)> {
-    let etag = before.etag.iter().map(|v| ("if-none-match".to_owned(), v.clone()));
-    let modified = before.last_modified.iter().map(|v| ("if-modified-since".to_owned(), v.clone()));
-    etag.chain(modified).collect()
 }
 
 pub type With = Box<dyn FnOnce(ChargeId) -> Vec<Write> + Send>;

@@ -4,9 +4,9 @@
 
 use super::doubt::Broken;
 use super::exchange::Exchanged;
-use super::learn::{self, Content, Judged, hear, settle, unexpected};
+use super::learn::{Content, Judged, hear, settle, unexpected};
 use super::part::{self, Part, Why};
-use super::{Done, Round, Stopped, Wish, doubt};
+use super::{Done, Round, Stopped, Wish, doubt, validators};
 use crate::domain::ids::CredentialId;
 use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
@@ -145,6 +145,9 @@ impl Scanning {
         let body = match (verdict.outcome, body) {
             (Outcome::Data, Some(body)) => body,
             (Outcome::Data, None) => return failed("empty answer"),
+            (Outcome::NotModified, _) if !validators::is_confirmed(before, reply) => {
+                return failed(validators::ANOTHER);
+            }
             (Outcome::NotModified, _) if self.is_first() && pager.spec().first_confirms_all => {
                 return Ok((verdict, Turn::Confirmed));
             }
@@ -186,7 +189,7 @@ impl Scanning {
     /// Takes in what a good page said: overlapping rows count once, the newest stands. How many overlap, and the page's digest.
     fn gathered(&mut self, reply: &Reply, seen: Vec<Sighting>) -> (u64, [u8; 16]) {
         if self.began.is_none() {
-            let first = learn::with_validators(TargetState::default(), &TargetState::default(), reply);
+            let first = validators::with(TargetState::default(), &TargetState::default(), reply);
             (self.began, self.validators) = (Some(reply.arrived_at), (first.etag, first.last_modified));
         }
         (self.last, self.failures) = (reply.arrived_at, 0);

@@ -10,9 +10,9 @@ use crate::domain::ids::{Caller, Endpoint};
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::spec::{CommandSpec, Conditional};
 use crate::engine::core::{Conn, Core};
-use crate::engine::fetch::MOMENT;
 use crate::engine::fetch::exchange::Asking;
 use crate::engine::fetch::pass::{Heard, Late, Passage, pass};
+use crate::engine::fetch::{MOMENT, Stopped};
 use crate::rules::gateway::{
     Answered, Asked, ByHead, CAPABILITY, NotKept, Pattern, Policy, Seen, Times, Wishes, announces, as_passed, by_head,
     confirmed, fits, has_own_fields, is_conditional, key, may_keep, shelve, validators, variant,
@@ -74,43 +74,75 @@ pub async fn ask(
     let policy = conn.desk.gate.policy_by(&question.address.rules);
     let may_ask = conn.spec.conditional != Conditional::Off && !question.alone;
     let known = question.known.clone().filter(|known| may_ask && known.head().kept == Kept::Data);
-    let asked_with = known.as_ref().map(|entry| validators(entry.head())).unwrap_or_default();
-    let conditional = !asked_with.is_empty();
+    let own = known.as_ref().map(|entry| validators(entry.head())).unwrap_or_default();
     let asking = Asking {
         caller: Caller::Gateway,
         target: None,
         endpoint: endpoint(conn, &question.address),
         cost: policy.cost,
     };
-    let passage = Passage {
-        asking: &asking,
-        passing: Passing {
-            connection: conn.spec.key.clone(),
-            method: if question.reading == Reading::Head { Method::HEAD } else { Method::GET },
-            location: question.address.sent.clone(),
-            headers: outgoing(question, &policy, &asked_with),
-            body: Bytes::new(),
-            most: room::largest(core),
-            in_time: conn.sharing.counts_in_flight(),
-        },
-        conditional,
-        with: Vec::new(),
-        patience: MOMENT,
-        unwanted,
-        judge: &|relayed, verdict| judged(question, &policy, relayed, verdict),
-    };
-    let mut found = Found::default();
-    let keep = |heard: &Heard| {
-        found = Found::in_answer(core, conn, question, &policy, heard);
-        found.writes(core, conn)
-    };
-    match pass(core, conn, passage, keep).await {
+    let inquiry = Inquiry { core, conn, question, policy, asking: &asking };
+    let mut answered = inquiry.makes(&own, unwanted).await;
+    // It speaks of another answer than the one that is here, and renews nothing (RFC 9111 section 4.3.4): the whole is asked for.
+    if answered.as_ref().is_ok_and(|(heard, found)| inquiry.confirms_nothing(heard, found)) && !own.is_empty() {
+        answered = inquiry.makes(&[], unwanted).await;
+    }
+    match answered {
         Err(_) if unwanted.is_cancelled() => (Landing::GivenUp, None),
         Err(stopped) => (Landing::Halted(Arc::new(Halt::stopped(conn, &stopped, &core.clock.now()))), None),
-        Ok(mut heard) => {
+        Ok((mut heard, found)) => {
             let late = heard.late.take();
             (landed(core, conn, question, &policy, &asking.endpoint, heard, found), late)
         }
+    }
+}
+
+/// A question on its way to the provider.
+struct Inquiry<'a> {
+    core: &'a Core,
+    conn: &'a Conn,
+    question: &'a Question,
+    policy: Policy<'a>,
+    asking: &'a Asking,
+}
+
+impl Inquiry<'_> {
+    /// Asks with these validators. What of the answer is kept is written down with its charge.
+    async fn makes(
+        &self,
+        validators: &[(String, String)],
+        unwanted: &CancellationToken,
+    ) -> Result<(Heard, Found), Stopped> {
+        let Inquiry { core, conn, question, policy, asking } = self;
+        let passage = Passage {
+            asking,
+            passing: Passing {
+                connection: conn.spec.key.clone(),
+                method: if question.reading == Reading::Head { Method::HEAD } else { Method::GET },
+                location: question.address.sent.clone(),
+                headers: outgoing(question, policy, validators),
+                body: Bytes::new(),
+                most: room::largest(core),
+                in_time: conn.sharing.counts_in_flight(),
+            },
+            conditional: !validators.is_empty(),
+            with: Vec::new(),
+            patience: MOMENT,
+            unwanted,
+            judge: &|relayed, verdict| judged(question, policy, relayed, verdict),
+        };
+        let mut found = Found::default();
+        let keep = |heard: &Heard| {
+            found = Found::in_answer(core, conn, question, policy, heard);
+            found.writes(core, conn)
+        };
+        let heard = pass(core, conn, passage, keep).await?;
+        Ok((heard, found))
+    }
+
+    /// A 304 to a question of Larder's own that is none about what is kept.
+    fn confirms_nothing(&self, heard: &Heard, found: &Found) -> bool {
+        heard.verdict.outcome == Outcome::NotModified && !self.question.alone && found.kept.is_none()
     }
 }
 

@@ -42,4 +42,6 @@ pub use passed::{Seen, as_passed};
 pub use pattern::Pattern;
 pub use ready::Happened;
 pub use targeted::{CAPABILITY, announces};
-pub use validation::{ByHead, by_head, confirmed, etag, is_conditional, is_unmodified, last_modified, validators};
+pub use validation::{
+    ByHead, by_head, confirmed, confirms, etag, is_conditional, is_unmodified, last_modified, validators,
+};

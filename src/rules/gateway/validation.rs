@@ -21,15 +21,22 @@ pub fn is_conditional(name: &str) -> bool {
 /// What is kept, confirmed by a 304 that arrived then, with the headers that it brings (RFC 9111 sections 3.2 and 4.3.4). `None`: the 304
 /// speaks of another answer, and what is kept is confirmed by nothing.
 pub fn confirmed(head: &Head, headers: &[(String, String)], times: Times) -> Option<Head> {
-    let told = |name: &str| headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
-    let speaks_of_it = match (told("etag"), head.header("etag")) {
-        (Some(told), Some(kept)) => same_weakly(told, kept),
-        (Some(told), None) => told.starts_with("W/"),
-        (None, _) => {
-            told("last-modified").is_none_or(|told| head.header("last-modified").is_none_or(|kept| kept == told))
-        }
-    };
+    let is_foreign = told(headers, "etag").is_some_and(|tag| head.header("etag").is_none() && !tag.starts_with("W/"));
+    let speaks_of_it = !is_foreign && confirms(head.header("etag"), head.header("last-modified"), headers);
     speaks_of_it.then(|| refreshed(head, headers, times))
+}
+
+/// Whether a 304 with these headers may be about what has these validators: by the tag, where both have one, else by the moment.
+pub fn confirms(etag: Option<&str>, last_modified: Option<&str>, headers: &[(String, String)]) -> bool {
+    match (told(headers, "etag"), etag) {
+        (Some(told), Some(kept)) => same_weakly(told, kept),
+        (Some(_), None) => true,
+        (None, _) => told(headers, "last-modified").is_none_or(|told| last_modified.is_none_or(|kept| kept == told)),
+    }
+}
+
+fn told<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
+    headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
 }
 
 /// What a HEAD says of a kept GET (RFC 9111 section 4.3.5).
@@ -42,9 +49,8 @@ pub enum ByHead {
 }
 
 pub fn by_head(head: &Head, headers: &[(String, String)], times: Times) -> ByHead {
-    let told = |name: &str| headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
-    let same = |name: &str| told(name) == head.header(name);
-    let length = told("content-length").is_none_or(|told| told.trim().parse() == Ok(head.body_bytes));
+    let same = |name: &str| told(headers, name) == head.header(name);
+    let length = told(headers, "content-length").is_none_or(|told| told.trim().parse() == Ok(head.body_bytes));
     if same("etag") && same("last-modified") && length {
         ByHead::Confirmed(Box::new(refreshed(head, headers, times)))
     } else {
