@@ -10,7 +10,7 @@
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
 //! * [`setup`] connections written in the browser
 //! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
-//! * [`restored`] the first start from a backup · [`retention`] how long histories are kept, where somebody says so
+//! * [`restored`] the first start from a backup or another copy · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`burning`] how the units of a limit go · [`series`] how the fields of an item went
 //! * [`stood`] how connections stood, change by change
@@ -63,7 +63,7 @@ mod voices;
 pub mod webhooks;
 pub mod words;
 
-use crate::clock::{Clock, ClockMark};
+use crate::clock::Clock;
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::gateway::ShelfSpec;
@@ -73,7 +73,7 @@ use crate::domain::polling::PollingSpec;
 use crate::domain::setup::Provenance;
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp};
-use crate::store::{Commit, Opening, Store, Write};
+use crate::store::{Commit, Copied, Opening, Store, Write};
 use crate::upstream::Door;
 use access::Access;
 use core::{Core, Seams};
@@ -111,8 +111,8 @@ pub struct Running {
     core: Arc<Core>,
     /// Schedules of connections that never polled.
     firsts: Vec<Write>,
-    /// Set at the first start from a backup.
-    copied: Option<ClockMark>,
+    /// Set at the first start from a backup or another copy.
+    copied: Option<Copied>,
     /// The newest moment of the run before this one.
     last_alive: Option<Stamp>,
 }
@@ -219,7 +219,7 @@ fn notes(opening: &Opening, now: &Now) -> Vec<String> {
     notes
 }
 
-async fn announce(core: &Arc<Core>, mut writes: Vec<Write>, copied: Option<ClockMark>) -> Result<(), String> {
+async fn announce(core: &Arc<Core>, mut writes: Vec<Write>, copied: Option<Copied>) -> Result<(), String> {
     let mut message = "started; nothing is requested before it is due".to_owned();
     for note in core.notes.start() {
         message.push_str("; ");
@@ -231,7 +231,7 @@ async fn announce(core: &Arc<Core>, mut writes: Vec<Write>, copied: Option<Clock
     let findings = findings::orphans(core, &core.clock.now()).map_err(|e| e.to_string())?;
     let commit = Commit { findings, ..commit(writes, vec![event]) };
     let events = match copied {
-        Some(copied) => restored::take_over(core, &copied, commit).await,
+        Some(copied) => restored::take_over(core, &copied.made, commit).await,
         None => core.commit(commit).await,
     };
     core.publish(events.map_err(|e| e.to_string())?);

@@ -1,4 +1,4 @@
-//! The first start from a backup. The appliance that it was made of went on: what that one sent since is not in this file, so
+//! The first start from a backup, or from another copy of a data file. The appliance that it was made of went on: what that one sent since is not in this file, so
 //! everything that it can have sent counts as sent, and no command that it can have sent is sent again. Decides no amounts.
 
 use super::core::{Conn, Core, SLOW_COMMIT};
@@ -13,16 +13,27 @@ use crate::domain::limit::Scope;
 use crate::domain::spec::Retry;
 use crate::domain::time::{Now, Span};
 use crate::rules::budget::unseen;
-use crate::store::{Commit, StoreError, Write};
+use crate::store::{Commit, Copied, CopyKind, StoreError, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// For log, pages and status.
-pub fn note(copied: &ClockMark, now: &Now) -> String {
+pub fn note(copied: &Copied, now: &Now) -> String {
+    let (made, wall) = (copied.made.wall, now.wall());
+    let age = || Span(u64::try_from(wall.0 - made.0).unwrap_or(0).div_ceil(1_000).saturating_mul(1_000));
+    let what = match copied.kind {
+        CopyKind::Backup => format!("the data file is a backup that was made {}", clock_time(made, wall)),
+        CopyKind::Running => {
+            format!("the data file was opened from a copy taken while Larder was running, at most {} old", age())
+        }
+        CopyKind::Stopped => format!(
+            "the data file is not the one that was used last, but a copy of it, or it was moved to another disk; the newest in it is {} old",
+            age()
+        ),
+    };
     format!(
-        "the data file is a backup that was made {}; what was sent since is not in it, so the limits count as used as far as \
-         they can have been, and commands that waited then are not sent again where they must not be sent twice",
-        clock_time(copied.wall, now.wall())
+        "{what}; what was sent since is not in it, so the limits count as used as far as they can have been, and commands that waited then \
+         are not sent again where they must not be sent twice"
     )
 }
 
@@ -30,7 +41,7 @@ pub fn note(copied: &ClockMark, now: &Now) -> String {
 pub async fn take_over(core: &Core, copied: &ClockMark, mut commit: Commit) -> Result<Vec<Event>, StoreError> {
     let now = core.clock.now();
     for job in core.store.open_jobs()?.into_iter().filter(|job| must_not_go_twice(core, job)) {
-        let words = "the data file is a restored backup: it may have been sent after the backup was made, and is not sent again";
+        let words = "the data file is a restored backup or another copy: it may have been sent after that was made, and is not sent again";
         let message = Some(words.to_owned());
         let job = Job { state: JobState::Unknown, message, updated_at: now.stamp(), ..job };
         commit.events.push(job_event(&job, &now));
@@ -90,5 +101,5 @@ fn endpoints(conns: &[Arc<Conn>]) -> BTreeSet<Endpoint> {
 }
 
 fn nowhere() -> BTreeSet<Endpoint> {
-    BTreeSet::from([Endpoint("(before the backup was restored)".to_owned())])
+    BTreeSet::from([Endpoint("(before the copy was opened)".to_owned())])
 }

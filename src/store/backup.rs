@@ -89,6 +89,7 @@ impl Copying<'_> {
             if meta.get(meta::COPIED)?.is_none() {
                 meta.insert(meta::COPIED, record.as_slice())?;
             }
+            meta.remove(meta::HOME)?;
             drop(meta);
             Ok(txn.commit()?)
         };

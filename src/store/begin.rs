@@ -1,14 +1,16 @@
-//! From a place to a running store: opened, its newest moments read, its writer started.
+//! From a place to a running store: opened, its newest moments read, what kind of file it is found out, its writer started.
 
 use super::behind::Verdict;
+use super::copied;
 use super::core::Core;
 use super::open::{self, Check, Found, How, Place};
 use super::queue::Queue;
 use super::read::Snapshot;
 use super::sentences::{self, Doing};
 use super::survey;
+use super::whereabouts::Whereabouts;
 use super::write::Writing;
-use super::{Opening, Options, Store, StoreError, Writer};
+use super::{CopyKind, Opening, Options, Store, StoreError, Writer};
 use redb::ReadableDatabase;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,23 +41,28 @@ impl Store {
         let how = How { cache_bytes: options.cache_bytes, installation: Some(installation), check };
         let found = open::open(&place, how)?;
         let name = place.to_string();
-        let (opening, writing) = open::guarded(&name, || look(&name, &found))?;
+        let whereabouts = Whereabouts::of(&place);
+        let (opening, writing) = open::guarded(&name, || look(&name, &found, &whereabouts))?;
         let threaded = options.writer == Writer::Thread;
-        let core = Arc::new(Core::new(place, options, found.live, writing));
+        let core = Arc::new(Core::new((place, whereabouts), options, found.live, writing));
+        core.settle_in(opening.copied.is_some());
         let queue = if threaded { Queue::threaded(core)? } else { Queue::inline(core) };
         Ok((Store { queue: Arc::new(queue) }, opening, found.verdict))
     }
 }
 
-fn look(name: &str, found: &Found) -> Result<(Opening, Writing), StoreError> {
+fn look(name: &str, found: &Found, whereabouts: &Whereabouts) -> Result<(Opening, Writing), StoreError> {
     let txn = found.live.db.begin_read().map_err(|e| sentences::explain(name, Doing::Reading, e))?;
     let snapshot = Snapshot::new(name, txn, Arc::default());
+    let high_water = survey::high_water(&snapshot)?;
+    let copied = copied::of(&snapshot, found, whereabouts, high_water)?;
+    let is_copy = copied.as_ref().is_some_and(|copied| copied.kind == CopyKind::Running);
     let opening = Opening {
         created: found.created,
-        repaired: found.repaired.clone(),
+        repaired: found.repaired.clone().map(|repaired| if is_copy { sentences::copy_checked(name) } else { repaired }),
         mark: survey::mark(&snapshot)?,
-        copied: survey::copied(&snapshot)?,
-        high_water: survey::high_water(&snapshot)?,
+        copied,
+        high_water,
         installation: survey::installation(&snapshot)?,
     };
     Ok((opening, Writing::new(&snapshot)?))

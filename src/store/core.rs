@@ -4,40 +4,26 @@
 use super::books::Books;
 use super::generation;
 use super::open::{self, Check, How, Live, Place};
+use super::pin::{Pins, Sizes};
 use super::quiet::quietly;
 use super::read::Snapshot;
-use super::rows::{Part, Rows};
+use super::rows::{Part, Row, Rows};
 use super::sentences::{self, Doing};
-use super::tables::Table;
+use super::survey;
+use super::tables::{Table, meta};
+use super::watch::Watch;
 use super::whereabouts::Whereabouts;
 use super::write::Writing;
 use super::{Options, StoreError};
 use redb::{Durability, ReadTransaction, ReadableDatabase, WriteTransaction};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// Ticks that a pin is held: with a tick every 30 s a plain copy of the file that takes up to 120 s is whole.
-const PIN_TICKS: u64 = 5;
-/// Pages that are pinned cannot be used again, so the file grows by them. What is written while the oldest pin is held is
-/// bounded to a quarter of the file, and within these: by its pins alone a file becomes no more than twice of what it has to
-/// be (redb doubles it), once it is larger than a few megabytes. Under heavier writing the window becomes shorter, and a plain
-/// copy has to be as quick as that (or is refused when it is opened); a commit writes some 40 kB, so one every second still
-/// leaves the window whole.
-const PIN_BYTES: (u64, u64) = (8 << 20, 128 << 20);
-
-/// A read transaction that keeps the pages of its moment from being used again, so that whoever copies the file finds
-/// them.
-struct Pin {
-    _txn: ReadTransaction,
-    tick: u64,
-    written: u64,
-}
-
+/// The pins of the open file, and who sees whoever else opens it.
 #[derive(Default)]
-struct Pins {
-    held: VecDeque<Pin>,
-    tick: u64,
+struct Pinned {
+    pins: Pins<ReadTransaction>,
+    watch: Option<Watch>,
 }
 
 pub(super) struct Core {
@@ -51,7 +37,7 @@ pub(super) struct Core {
     pub books: Mutex<Books>,
     writing: Mutex<Writing>,
     trouble: Mutex<Option<StoreError>>,
-    pins: Mutex<Pins>,
+    pinned: Mutex<Pinned>,
     last_event: AtomicU64,
     /// False only while no generation is switched and unsettled.
     may_wait: AtomicBool,
@@ -60,10 +46,11 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub fn new(place: Place, options: Options, live: Live, writing: Writing) -> Core {
+    /// The whereabouts are those of the file that was opened.
+    pub fn new((place, whereabouts): (Place, Whereabouts), options: Options, live: Live, writing: Writing) -> Core {
         let core = Core {
             name: place.to_string(),
-            whereabouts: Whereabouts::of(&place),
+            whereabouts,
             place,
             options,
             live: RwLock::new(Some(live)),
@@ -73,10 +60,11 @@ impl Core {
             writing: Mutex::new(writing),
             may_wait: AtomicBool::new(true),
             trouble: Mutex::new(None),
-            pins: Mutex::default(),
+            pinned: Mutex::default(),
             stopping: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         };
+        core.watch();
         core.pin();
         core
     }
@@ -109,6 +97,19 @@ impl Core {
     /// Asked before anything begins that the next start has to know.
     pub fn is_at_its_place(&self) -> Result<(), StoreError> {
         self.whereabouts.check(&self.place)
+    }
+
+    /// The row that says which file this is; `None`: that cannot be told.
+    pub fn home(&self) -> Option<Row> {
+        self.whereabouts.birth().map(|birth| Row::put(Table::Meta, meta::HOME, birth.to_vec()))
+    }
+
+    /// From here on the file lives here; a copy only once somebody begins to send from it. On the disk with the first charge.
+    pub fn settle_in(&self, is_copy: bool) {
+        let settled = self.read(|snapshot| survey::home(snapshot)).is_ok_and(|home| home.is_some());
+        if let Some(home) = self.home().filter(|_| !is_copy && !settled) {
+            self.change_lazy(|lazy| lazy.set(home));
+        }
     }
 
     pub fn set_trouble(&self, trouble: Option<StoreError>) {
@@ -237,18 +238,19 @@ impl Core {
     /// Lets go of the file and opens it again: an error stays with a redb database for good.
     pub fn reopen(&self) -> Result<(), StoreError> {
         self.is_at_its_place()?;
-        self.pins().held.clear();
+        self.unpin();
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         *live = None;
         let how = How { cache_bytes: self.options.cache_bytes, installation: None, check: Check::Small };
         *live = Some(open::open(&self.place, how)?.live);
         drop(live);
+        self.watch();
         self.pin();
         Ok(())
     }
 
     pub fn close(&self) -> Result<(), StoreError> {
-        self.pins().held.clear();
+        self.unpin();
         let live = self.live.write().unwrap_or_else(PoisonError::into_inner).take();
         let result = match live {
             Some(live) => live.db.close().map_err(|e| sentences::explain(&self.name, Doing::Closing, e)),
@@ -266,43 +268,59 @@ impl Core {
 
     // the pins
 
-    fn pins(&self) -> MutexGuard<'_, Pins> {
-        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pinned(&self) -> MutexGuard<'_, Pinned> {
+        self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unpin(&self) {
+        let mut pinned = self.pinned();
+        pinned.pins.clear();
+        // Before the file is closed: that would be seen.
+        pinned.watch = None;
+    }
+
+    /// Called once the file is open, so that it is not seen to be opened by us.
+    fn watch(&self) {
+        if self.pins_at_all() {
+            self.pinned().watch = Watch::of(&self.place);
+        }
     }
 
     /// Pins this moment, and lets go of what is held long enough. Called at open and with every tick.
     pub fn pin(&self) {
-        self.pins().tick += 1;
+        self.pinned().pins.tick();
         self.pin_now();
-        let mut pins = self.pins();
-        let tick = pins.tick;
-        pins.held.retain(|pin| pin.tick + PIN_TICKS > tick);
     }
 
     /// Under heavy writing: closer pins, held for less. Called with every commit.
     pub fn pin_by_bytes(&self) {
-        let written = self.written();
-        let bound = (self.file_bytes() / 4).clamp(PIN_BYTES.0, PIN_BYTES.1);
-        let newest = self.pins().held.back().map(|pin| pin.written);
-        if newest.is_some_and(|at| written > at + bound / 4) {
+        let sizes = Sizes { written: self.written(), file: self.file_bytes(), free: None };
+        if self.pinned().pins.is_due(sizes) {
             self.pin_now();
-            let mut pins = self.pins();
-            while pins.held.len() > 1 && pins.held.front().is_some_and(|pin| written > pin.written + bound) {
-                pins.held.pop_front();
-            }
         }
     }
 
     /// The simulator's writer has no pins: nobody copies its disk, and its runs must not depend on time.
+    fn pins_at_all(&self) -> bool {
+        self.options.writer != super::Writer::Inline
+    }
+
     fn pin_now(&self) {
-        if self.options.writer == super::Writer::Inline {
+        if !self.pins_at_all() {
             return;
         }
-        let written = self.written();
-        if let Ok(txn) = self.begin_read() {
-            let mut pins = self.pins();
-            let tick = pins.tick;
-            pins.held.push_back(Pin { _txn: txn, tick, written });
+        let (written, file) = (self.written(), self.file_bytes());
+        let Ok(moment) = self.begin_read() else { return };
+        let mut pinned = self.pinned();
+        let Pinned { pins, watch } = &mut *pinned;
+        pins.hold(moment, written);
+        let (seen, free) = watch.as_ref().map(|watch| (watch.look(), watch.free())).unwrap_or_default();
+        let sizes = Sizes { written, file, free };
+        let told = pins.look(seen, sizes);
+        pins.let_go(sizes);
+        drop(pinned);
+        if let Some(told) = told {
+            sentences::tell_copying(&self.name, told);
         }
     }
 

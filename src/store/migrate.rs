@@ -170,6 +170,15 @@ mod tests {
     use super::*;
     use redb::backends::InMemoryBackend;
 
+    /// `header` knows the layout of one redb, and `pin` when it uses a page again: another is looked at first.
+    #[test]
+    fn redb_is_pinned_to_the_one_that_was_read() {
+        let manifest = include_str!("../../Cargo.toml");
+        let writer = std::str::from_utf8(WRITER).unwrap();
+        let (_, version) = writer.split_once(", redb ").unwrap();
+        assert!(manifest.contains(&format!("redb = \"={version}\"")), "{writer}");
+    }
+
     fn memory() -> Database {
         Database::builder().create_with_backend(InMemoryBackend::new()).unwrap()
     }

@@ -11,6 +11,7 @@ mod begin;
 mod behind;
 mod books;
 mod codec;
+mod copied;
 mod core;
 mod create;
 mod entry;
@@ -24,6 +25,7 @@ mod migrate;
 mod open;
 mod open_answers;
 mod pages;
+mod pin;
 mod purge;
 mod queue;
 mod quiet;
@@ -45,6 +47,7 @@ mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod watch;
 mod webhooks;
 mod whereabouts;
 mod work;
@@ -52,6 +55,7 @@ mod write;
 
 pub use backup::verify;
 pub use behind::Verdict;
+pub use copied::{Copied, CopyKind};
 pub use entry::{read_row, table_names};
 pub use retention::{Forgotten, Outdated, Place, Retention};
 pub use scans::{Generation, GenerationRow};
@@ -138,8 +142,8 @@ pub struct Opening {
     /// A sentence if the last run did not close the file and it was repaired.
     pub repaired: Option<String>,
     pub mark: Option<ClockMark>,
-    /// Set in a backup that no appliance has begun to send from: when it was made.
-    pub copied: Option<ClockMark>,
+    /// Set in a copy that no appliance has begun to send from.
+    pub copied: Option<Copied>,
     /// The newest stamp in the file: the high-water mark of both timelines.
     pub high_water: Option<Stamp>,
     /// Key of the credential fingerprints and of the polling phases; random, made with the file.

@@ -1,4 +1,4 @@
-//! A backup knows that it is one, until an appliance begins to send from it. Part of the writer; stages rows, writes nothing
+//! A backup knows that it is one, and another copy is known by its place, until an appliance begins to send from it. Part of the writer; stages rows, writes nothing
 //! itself, and decides nothing about what was sent meanwhile.
 
 use super::StoreError;
@@ -30,6 +30,8 @@ impl Writing {
         self.next.charge += spent.len() as u64;
         rows.into_iter().for_each(|row| self.staged.set(row));
         self.staged.set(Row::delete(Table::Meta, meta::COPIED));
+        // One that cannot be told from its copies is not asked again.
+        self.staged.set(core.home().unwrap_or(Row::delete(Table::Meta, meta::HOME)));
         let mut books = core.books();
         for charge in spent {
             if let Some(account) = books.get_mut(&charge.credential) {

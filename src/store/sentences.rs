@@ -1,9 +1,11 @@
 //! Sentences about a file that cannot be used or written. Each says what is wrong, that nothing was lost, and what to
 //! do next. Knows error kinds; must not open or change anything.
 
-use super::StoreError;
 use super::codec::Damaged;
+use super::pin::Told;
 use super::tables::Table;
+use super::{StoreError, TICK};
+use crate::domain::time::Span;
 use std::io;
 
 /// What was being done when it failed.
@@ -54,6 +56,8 @@ pub(super) fn explain_io(place: &str, doing: Doing, error: &io::Error) -> StoreE
              itself: take a backup first). Nothing was changed"
         )),
         K::InvalidData => corrupt(place, &error.to_string()),
+        // A copy that was broken off, or a card that lost the end of it.
+        K::UnexpectedEof => corrupt(place, "it ends before its last page"),
         _ => StoreError::Io(format!(
             "{place} could not be {} ({error}); nothing that was confirmed is lost",
             past(doing)
@@ -146,6 +150,29 @@ pub(super) fn unwritable(table: Table, damaged: &Damaged) -> StoreError {
     StoreError::Io(format!("a row of `{}` was not written: {}", table.name(), damaged.0))
 }
 
+/// In the log: what became of the old pages of a file that somebody else has open.
+pub(super) fn tell_copying(place: &str, told: Told) {
+    let minutes = |ticks: u64| Span(TICK.0.saturating_mul(ticks));
+    match told {
+        Told::Kept { ticks } => {
+            tracing::info!(
+                "{place} was open elsewhere for {}; what a copy of it needs was kept meanwhile",
+                minutes(ticks)
+            );
+        }
+        Told::GivenUp { ticks, written } => tracing::warn!(
+            "{place} has been open elsewhere for {}, and {} MB were written meanwhile: old pages are kept for that no longer. If it is a copy, \
+             it will be refused when it is opened; `larder backup` makes one that takes as long as it likes",
+            minutes(ticks),
+            written >> 20
+        ),
+    }
+}
+
 pub(super) fn repaired(place: &str) -> String {
     format!("{place} was not closed by the last run: every page was checked and nothing that was confirmed is lost")
+}
+
+pub(super) fn copy_checked(place: &str) -> String {
+    format!("{place} is a copy of a file that was in use: every page of it was checked, and it is whole")
 }

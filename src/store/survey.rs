@@ -28,6 +28,11 @@ pub(super) fn copied(snapshot: &Snapshot<'_>) -> Result<Option<ClockMark>, Store
     snapshot.get(Table::Meta, meta::COPIED, records::mark_of)
 }
 
+/// Where the file was when it was used last.
+pub(super) fn home(snapshot: &Snapshot<'_>) -> Result<Option<Vec<u8>>, StoreError> {
+    snapshot.get(Table::Meta, meta::HOME, |bytes| Ok(bytes.to_vec()))
+}
+
 pub(super) fn installation(snapshot: &Snapshot<'_>) -> Result<[u8; 32], StoreError> {
     let key = snapshot.get(Table::Meta, meta::INSTALLATION, |bytes| {
         <[u8; 32]>::try_from(bytes).map_err(|_| Damaged::because("the key of the installation has another length"))

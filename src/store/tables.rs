@@ -6,7 +6,7 @@
 //!
 //! | table         | key                                                   | value            | rows                          | written with                        |
 //! |---------------|-------------------------------------------------------|------------------|-------------------------------|-------------------------------------|
-//! | `meta`        | a word: `format` `installation` `mark` `written_by` `summed` `polling` `copied` | see [`meta`] | 5 to 7 | open, `Write::Mark`, `Write::Polling`, `backup` |
+//! | `meta`        | a word: `format` `installation` `mark` `written_by` `summed` `polling` `copied` `home` | see [`meta`] | 5 to 8 | open, `Write::Mark`, `Write::Polling`, `backup` |
 //! | `state`       | organization, connection, `c`                         | connection state | connections                   | `Write::Connection`                 |
 //! |               | organization, connection, `t`, target                 | target state     | targets                       | `Write::Target`                     |
 //! |               | organization, connection, `l`, target                 | life of a target | targets that left their first phase | `Write::Life`                |
@@ -139,6 +139,8 @@ pub(super) mod meta {
     pub const MARK: &[u8] = b"mark";
     /// Only in a backup: the clock mark of the moment at which it was made.
     pub const COPIED: &[u8] = b"copied";
+    /// What tells the file that this is from every copy of it; see `whereabouts`. Not in a backup.
+    pub const HOME: &[u8] = b"home";
     /// Up to which charge, and from which hour on, spending is summed: two numbers. See `sums`.
     pub const SUMMED: &[u8] = b"summed";
     /// What operators set of the whole process's polling, a record; absent before the first time.
@@ -229,7 +231,7 @@ fn skip_text(key: &[u8]) -> Option<&[u8]> {
 }
 
 /// The text at the front of a key, and what follows it.
-fn take_text(key: &[u8]) -> Option<(String, &[u8])> {
+pub(super) fn take_text(key: &[u8]) -> Option<(String, &[u8])> {
     let end = key.iter().position(|b| *b == 0)?;
     let (text, rest) = (key.get(..end)?, key.get(end + 1..)?);
     let mut bytes = Vec::with_capacity(text.len());

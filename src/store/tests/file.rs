@@ -96,6 +96,22 @@ fn files_that_are_not_ours() {
     assert!(error.to_string().contains("missing does not exist: create the folder"), "{error}");
 }
 
+/// A later redb may lay its files out otherwise: their headers are never touched.
+#[test]
+fn a_file_of_a_later_redb_is_refused() {
+    use xxhash_rust::xxh3::xxh3_128;
+    let (_folder, path) = folder();
+    drop(filled(&path));
+    let mut bytes = fs::read(&path).unwrap();
+    let slot = &mut bytes[64..192];
+    slot[0] = 4;
+    let sum = xxh3_128(&slot[..112]);
+    slot[112..].copy_from_slice(&sum.to_le_bytes());
+    fs::write(&path, &bytes).unwrap();
+    assert!(matches!(refused(&path), StoreError::Newer(s) if s.contains("storage format 4")));
+    assert!(matches!(verify(&path), Err(StoreError::Newer(_))));
+}
+
 #[tokio::test]
 async fn a_damaged_file_is_refused_wherever_it_is_damaged() {
     let (_folder, path) = folder();
@@ -134,14 +150,14 @@ fn a_file_that_may_not_be_read_or_cannot_be_made() {
 }
 
 #[tokio::test]
-async fn an_unclean_file_is_repaired_and_says_so() {
+async fn a_copy_of_a_file_in_use_is_checked_and_says_so() {
     let (folder, path) = folder();
     let store = filled(&path);
     store.commit(only(vec![Write::Target(controller(), seen_at(1))], Lane::Durable)).await.unwrap();
-    let crashed = folder.path().join("crashed.redb");
-    fs::copy(&path, &crashed).unwrap();
-    let (again, opening) = Store::open(&crashed, THREAD).unwrap();
-    assert!(opening.repaired.unwrap().contains("was not closed by the last run"));
+    let copy = folder.path().join("copy.redb");
+    fs::copy(&path, &copy).unwrap();
+    let (again, opening) = Store::open(&copy, THREAD).unwrap();
+    assert!(opening.repaired.unwrap().contains("is a copy of a file that was in use"));
     assert_eq!(again.target(&controller()).unwrap(), Some(seen_at(1)));
 }
 
