@@ -62,6 +62,15 @@ pub enum Tool {
     /// Check every page and record of a data file or backup; the file itself is not touched.
     #[command(after_help = "Examples:\n  larder verify /var/backups/larder-2026-11-30.redb")]
     Verify { file: PathBuf },
+    /// Put a backup, or another copy, in the place of the data file while Larder is stopped; what is there is kept.
+    #[command(after_help = RESTORE_EXAMPLES)]
+    Restore {
+        /// The copy. It is checked first, and stays where it is.
+        file: PathBuf,
+        /// Also where the data file is newer than the copy.
+        #[arg(long)]
+        force: bool,
+    },
     /// Show or switch the polling of the whole appliance, and how much it asks at once.
     #[command(after_help = POLLING_EXAMPLES)]
     Polling(PollingArgs),
@@ -90,6 +99,14 @@ pub enum Tool {
         command: TokenCommand,
     },
 }
+
+const RESTORE_EXAMPLES: &str = "\
+Examples:
+  systemctl stop larder
+  larder restore /var/backups/larder-2026-11-30.redb
+  larder restore --force backup.redb         the data file is newer, and gives way all the same
+
+What was sent since the copy was made is not in it: when Larder starts next, its limits count as used as far as they can have been.";
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -360,6 +377,7 @@ mod tests {
             "larder status --json",
             "larder backup b.redb",
             "larder verify b.redb",
+            "larder restore b.redb --force",
             "larder token create --name x --role admin",
             "larder polling",
             "larder polling off --workers 2",
@@ -386,6 +404,7 @@ mod tests {
         for line in [
             "larder launch",
             "larder backup",
+            "larder restore --force",
             "larder token create --name x",
             "larder token create --name x --role king",
             "larder token revoke three",
@@ -417,6 +436,7 @@ mod tests {
             "status",
             "backup",
             "verify",
+            "restore",
             "polling",
             "connection",
             "target",

@@ -12,6 +12,7 @@ mod expected;
 mod offline;
 mod operator;
 mod recipes;
+mod restore;
 mod run;
 mod status;
 mod table;

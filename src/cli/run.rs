@@ -4,7 +4,7 @@ use super::args::Tool;
 use super::check::Identify;
 use super::ending::{Ending, Failure, Outcome};
 use super::text::show;
-use super::{backup, check, config as configuration, controls, operator, recipes, status, token};
+use super::{backup, check, config as configuration, controls, operator, recipes, restore, status, token};
 use crate::config::{self, Settings};
 use std::path::Path;
 
@@ -16,6 +16,7 @@ pub async fn run(config: &Path, tool: Tool, identify: Identify) -> Outcome {
         Tool::Status(format) => status::run(&settings(config)?, format).await,
         Tool::Backup { destination } => backup::run(&settings(config)?.server, &destination).await,
         Tool::Verify { file } => verify(&file),
+        Tool::Restore { file, force } => restore::run(&settings(config)?.server, &file, force),
         Tool::Polling(args) => controls::polling(&settings(config)?.server, args).await,
         Tool::Connection(args) => controls::connection(&settings(config)?.server, args).await,
         Tool::Target(args) => controls::target(&settings(config)?.server, args).await,

@@ -63,7 +63,7 @@ fn copied(core: &Core, destination: &Path, name: &str, made: &ClockMark) -> Resu
     open::guarded(core.name(), || {
         let copying = Copying { from: core.name(), to: &name };
         Table::ALL.into_iter().try_for_each(|table| copying.table(table, &moment, &db))?;
-        copying.mark(&db, made)
+        mark(&db, &name, made)
     })?;
     drop(moment);
     db.close().map_err(|e| sentences::explain(&name, Doing::Closing, e))?;
@@ -73,6 +73,22 @@ fn copied(core: &Core, destination: &Path, name: &str, made: &ClockMark) -> Resu
     Ok(format!("{name} is a whole backup of {}: {}", size(bytes), found.sentence()))
 }
 
+/// It says of itself that it is a copy. That of a backup that nobody began to send from keeps the earlier moment.
+pub(super) fn mark(db: &Database, name: &str, made: &ClockMark) -> Result<(), StoreError> {
+    let record = written(Table::Meta, records::mark(made))?;
+    let mark = || -> Result<(), redb::Error> {
+        let txn = db.begin_write()?;
+        let mut meta = txn.open_table(Table::Meta.definition())?;
+        if meta.get(meta::COPIED)?.is_none() {
+            meta.insert(meta::COPIED, record.as_slice())?;
+        }
+        meta.remove(meta::HOME)?;
+        drop(meta);
+        Ok(txn.commit()?)
+    };
+    mark().map_err(|e| sentences::explain(name, Doing::Writing, e))
+}
+
 /// Which file a failure is told of.
 struct Copying<'a> {
     from: &'a str,
@@ -80,22 +96,6 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// The copy of a backup that nobody began to send from keeps the earlier moment.
-    fn mark(&self, db: &Database, made: &ClockMark) -> Result<(), StoreError> {
-        let record = written(Table::Meta, records::mark(made))?;
-        let mark = || -> Result<(), redb::Error> {
-            let txn = db.begin_write()?;
-            let mut meta = txn.open_table(Table::Meta.definition())?;
-            if meta.get(meta::COPIED)?.is_none() {
-                meta.insert(meta::COPIED, record.as_slice())?;
-            }
-            meta.remove(meta::HOME)?;
-            drop(meta);
-            Ok(txn.commit()?)
-        };
-        mark().map_err(|e| sentences::explain(self.to, Doing::Writing, e))
-    }
-
     /// In the order of the keys, so that the pages of the copy are full.
     fn table(&self, table: Table, moment: &ReadTransaction, db: &Database) -> Result<(), StoreError> {
         let reading = |e: redb::Error| sentences::explain(self.from, Doing::Reading, e);
@@ -127,16 +127,14 @@ impl Copying<'_> {
 /// Opens a copy of `path` in a temporary folder, checks every page and record, and says what is in it. The file itself is
 /// not touched, and may be in use: a plain copy of a live file, or the live file, is as good.
 pub fn verify(path: &Path) -> Result<String, StoreError> {
+    let (length, found) = look_at(path)?;
+    Ok(format!("{} is whole, {}: {}", path.display(), size(length), found.sentence()))
+}
+
+/// As [`verify`]: how long it is, and what is in it.
+pub(super) fn look_at(path: &Path) -> Result<(u64, Contents), StoreError> {
     static COPIES: AtomicU64 = AtomicU64::new(0);
     let name = path.display().to_string();
-    let source = File::open(path).map_err(|e| sentences::explain_io(&name, Doing::Opening, &e))?;
-    let length = source.length().map_err(|e| sentences::explain_io(&name, Doing::Reading, &e))?;
-    if path.is_dir() {
-        return Err(sentences::is_a_folder(&name));
-    }
-    if length == 0 {
-        return Err(sentences::empty(&name));
-    }
     let copy = format!("larder-verify-{}-{}.redb", std::process::id(), COPIES.fetch_add(1, Ordering::Relaxed));
     let copy = Scratch(std::env::temp_dir().join(copy));
     let room = |e: io::Error| {
@@ -146,15 +144,32 @@ pub fn verify(path: &Path) -> Result<String, StoreError> {
             "{name} was not checked, the temporary copy failed (TMPDIR names another folder): {why}"
         ))
     };
-    let file = files::create_private(&copy.0).map_err(room)?;
-    files::copy(&source, &file).map_err(room)?;
-    drop(file);
-    let found = check(&copy.0, &name)?;
-    Ok(format!("{name} is whole, {}: {}", size(length), found.sentence()))
+    let length = copy_to(path, &copy, room)?;
+    Ok((length, check(&copy.0, &name)?))
+}
+
+/// Front to back, into a new file that nobody else may read. `failed` has the words for a copy that cannot be written.
+pub(super) fn copy_to(
+    path: &Path,
+    copy: &Scratch,
+    failed: impl Fn(io::Error) -> StoreError,
+) -> Result<u64, StoreError> {
+    let name = path.display().to_string();
+    let source = File::open(path).map_err(|e| sentences::explain_io(&name, Doing::Opening, &e))?;
+    let length = source.length().map_err(|e| sentences::explain_io(&name, Doing::Reading, &e))?;
+    if path.is_dir() {
+        return Err(sentences::is_a_folder(&name));
+    }
+    if length == 0 {
+        return Err(sentences::empty(&name));
+    }
+    let file = files::create_private(&copy.0).map_err(&failed)?;
+    files::copy(&source, &file).map_err(failed)?;
+    Ok(length)
 }
 
 /// Opens the copy as a start would, with every page checked, decodes every row and closes it. Errors name `name`.
-fn check(copy: &Path, name: &str) -> Result<Contents, StoreError> {
+pub(super) fn check(copy: &Path, name: &str) -> Result<Contents, StoreError> {
     let rename = |e: StoreError| e.map(|sentence| sentence.replace(&copy.display().to_string(), name));
     check_at(copy).map_err(rename)
 }

@@ -48,12 +48,36 @@ pub(super) fn publish(part: &Path, name: &Path) -> io::Result<()> {
     File::open(folder_of(name))?.sync_all()
 }
 
+/// Gives a finished file the name of another, which from then on has the name that this one had: at no moment is there neither.
+pub(super) fn exchange(part: &Path, name: &Path) -> io::Result<()> {
+    File::open(part)?.sync_all()?;
+    match renameat_with(CWD, part, CWD, name, RenameFlags::EXCHANGE) {
+        Ok(()) => {}
+        // A file system without that: by a second name for the old file.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            let aside = beside(name, "aside");
+            std::fs::hard_link(name, &aside)?;
+            std::fs::rename(part, name)?;
+            std::fs::rename(aside, part)?;
+        }
+        Err(other) => return Err(other.into()),
+    }
+    File::open(folder_of(name))?.sync_all()
+}
+
 /// Removes the file when it goes out of scope, unless it was published meanwhile.
 pub(super) struct Scratch(pub PathBuf);
 
+impl Scratch {
+    /// It stays.
+    pub fn keep(mut self) -> PathBuf {
+        std::mem::take(&mut self.0)
+    }
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It is gone if it was renamed; a leftover is named so that it explains itself.
+        // It is gone if it was renamed or kept; a leftover is named so that it explains itself.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! The way of a write: a method here -> `queue` -> `write` (a batch, one commit) -> the disk -> the answer.
 //! The way of a read: a method of `reads` -> `core` (a snapshot with the lazy rows over it) -> `read` -> `records`.
-//! `tables` has the whole key space on one page; `open`, `migrate` and `backup` are about the file as a file.
+//! `tables` has the whole key space on one page; `open`, `migrate`, `backup` and `restore` are about the file as a file.
 
 mod access;
 mod answered;
+mod audit;
 mod backup;
 mod begin;
 mod behind;
@@ -32,6 +33,7 @@ mod quiet;
 mod read;
 mod reads;
 mod records;
+mod restore;
 mod restored;
 mod retention;
 mod rows;
@@ -57,6 +59,7 @@ pub use backup::verify;
 pub use behind::Verdict;
 pub use copied::{Copied, CopyKind};
 pub use entry::{read_row, table_names};
+pub use restore::{Newer, restore};
 pub use retention::{Forgotten, Outdated, Place, Retention};
 pub use scans::{Generation, GenerationRow};
 pub use sealed::{Sealed, Swap};

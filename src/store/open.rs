@@ -250,18 +250,29 @@ const EVERYTHING: (Bound<u64>, Bound<u64>) = (Bound::Unbounded, Bound::Unbounded
 /// Looks at the header and makes an unclean file readable, under the lock of the whole file: the header of a file that
 /// another process has open looks just like that of a crashed one.
 fn prepare(name: &str, disk: &dyn StorageBackend) -> Result<Closed, StoreError> {
-    let locked = match disk.try_lock_range(EVERYTHING.0, EVERYTHING.1) {
+    let is_locked = match disk.try_lock_range(EVERYTHING.0, EVERYTHING.1) {
         Ok(true) => true,
         Ok(false) => return Err(sentences::locked(name)),
         Err(BackendError::Unsupported) => false,
         Err(e) => return Err(sentences::explain_io(name, Doing::Opening, &e.into())),
     };
     let result = prepare_locked(name, disk);
-    if locked {
+    if is_locked {
         let unlocked = disk.unlock_range(EVERYTHING.0, EVERYTHING.1);
         unlocked.map_err(|e| sentences::explain_io(name, Doing::Opening, &e.into()))?;
     }
     result
+}
+
+/// The file with the lock of all of it, as long as this is held.
+pub(super) fn locked(path: &Path) -> Result<Arc<dyn StorageBackend>, StoreError> {
+    let name = path.display().to_string();
+    let disk = file_disk(path, &name)?;
+    match disk.try_lock_range(EVERYTHING.0, EVERYTHING.1) {
+        Ok(true) | Err(BackendError::Unsupported) => Ok(disk),
+        Ok(false) => Err(sentences::locked(&name)),
+        Err(e) => Err(sentences::explain_io(&name, Doing::Opening, &e.into())),
+    }
 }
 
 fn prepare_locked(name: &str, disk: &dyn StorageBackend) -> Result<Closed, StoreError> {

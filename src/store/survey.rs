@@ -1,6 +1,7 @@
 //! What is in a file: its newest moment at every start, and every row of it when a copy is verified. Reads only.
 
 use super::StoreError;
+use super::audit;
 use super::codec::Damaged;
 use super::entry::Entry;
 use super::read::{ALL, Order, Snapshot, numbered};
@@ -161,7 +162,7 @@ pub(super) struct Contents {
     pub newest: Option<Stamp>,
 }
 
-/// Decodes every row there is. The first that cannot be read is the error.
+/// Decodes every row there is, counts its sums anew, and holds rows against each other. The first that cannot be read, or contradicts, is the error.
 pub(super) fn contents(snapshot: &Snapshot<'_>) -> Result<Contents, StoreError> {
     let (mut found, mut newest) = (Contents::default(), Newest::default());
     installation(snapshot)?;
@@ -173,7 +174,11 @@ pub(super) fn contents(snapshot: &Snapshot<'_>) -> Result<Contents, StoreError> 
             Ok(())
         })?;
     }
-    match sums::recount(snapshot)? {
+    let wrong = match sums::recount(snapshot)? {
+        None => audit::contradiction(snapshot)?,
+        wrong => wrong,
+    };
+    match wrong {
         None => Ok(Contents { newest: newest.0, ..found }),
         Some(difference) => Err(sentences::corrupt(snapshot.name(), &difference)),
     }

@@ -163,12 +163,6 @@ async fn a_file_that_goes_away_stops_the_sending_until_it_is_back() {
     provider.has_seen(asked + 1, 2 * SOON).await;
 }
 
-/// Puts a backup in the place of the data file of an appliance that was killed.
-fn put_back(app: &TestApp, backup: &std::path::Path) {
-    std::fs::rename(app.data(), app.folder().join("after-the-backup.redb")).expect("the old file moves away");
-    std::fs::copy(backup, app.data()).expect("the backup takes its place");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_that_is_put_back_takes_as_sent_what_it_cannot_know() {
     let provider = FakeProvider::limited(4, secs(10)).await;
@@ -182,8 +176,18 @@ async fn a_backup_that_is_put_back_takes_as_sent_what_it_cannot_know() {
         let job = app.operator().runs_zone(zone).await;
         app.operator().sees_job(job, "done").await;
     }
+    let place = backup.display().to_string();
+    let refused = app.larder_here(&["restore", "--force", &place]).await.expect(1);
+    assert!(refused.stderr.contains("in use by another larder"), "{refused:?}");
     app.kill_9();
-    put_back(&app, &backup);
+    let refused = app.larder_here(&["restore", &place]).await.expect(1);
+    assert!(refused.stderr.contains("is newer than") && refused.stderr.contains("--force"), "{refused:?}");
+    let said = app.larder_here(&["restore", "--force", &place]).await.expect(0).stdout;
+    let kept = std::fs::read_dir(app.folder()).expect("the folder").map(|file| file.expect("a file").path());
+    let kept = kept.map(|path| path.display().to_string()).find(|path| path.contains("before-restore"));
+    let kept = kept.expect("the file that was there");
+    assert!(said.contains(&kept), "{said}");
+    app.larder(&["verify", &kept]).await.expect(0);
     app.boots().await;
     let notes = app.get("/readyz").await.json()["notes"].to_string();
     assert!(notes.contains("is a backup that was made"), "it is said: {notes}");
@@ -197,22 +201,26 @@ async fn a_backup_that_is_put_back_takes_as_sent_what_it_cannot_know() {
     assert!(!notes.contains("backup"), "once: {notes}");
 }
 
+/// As `cp` of the running appliance's file, and `cp` back when it was killed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_waited_in_a_backup_is_not_sent_again() {
+async fn a_command_that_waited_in_a_plain_copy_is_not_sent_again() {
     let provider = FakeProvider::limited(1, secs(8)).await;
     let tuned = |c: Connection| c.no_limits().limit("status", 1, "8s", "").every("1h").timeout("1s");
     let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(tuned)).await;
-    let backup = app.folder().join("backup.redb");
+    let copy = app.folder().join("copy.redb");
     app.operator().runs_zone(1).await;
     let waiting = app.operator().runs_zone(2).await;
-    app.larder_here(&["backup", &backup.display().to_string()]).await.expect(0);
-    assert_eq!(app.job(waiting).await["state"], "queued", "the backup was too late for this test");
+    std::fs::copy(app.data(), &copy).expect("cp");
+    assert_eq!(app.job(waiting).await["state"], "queued", "the copy was too late for this test");
     app.operator().sees_job(waiting, "done").await;
     app.kill_9();
-    put_back(&app, &backup);
+    std::fs::rename(app.data(), app.folder().join("after-the-copy.redb")).expect("the old file moves away");
+    std::fs::copy(&copy, app.data()).expect("the copy takes its place");
     app.boots().await;
+    let notes = app.get("/readyz").await.json()["notes"].to_string();
+    assert!(notes.contains("was opened from a copy taken while Larder was running, at most"), "it is said: {notes}");
     let job = app.operator().sees_job(waiting, "unknown").await;
-    assert!(job["message"].as_str().is_some_and(|m| m.contains("restored backup")), "{job}");
+    assert!(job["message"].as_str().is_some_and(|m| m.contains("restored backup or another copy")), "{job}");
     stays("zone 2 is not run again", 2, secs(9), || provider.count_of(SET_ZONE)).await;
     provider.was_never_over();
 }

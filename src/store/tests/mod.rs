@@ -2,6 +2,7 @@
 
 mod access;
 mod answered;
+mod audit;
 mod behind;
 mod crash;
 mod disk;
@@ -12,6 +13,7 @@ mod growth;
 mod lanes;
 mod pages;
 mod place;
+mod restore;
 mod restored;
 mod retention;
 mod sealed;
