@@ -6,6 +6,7 @@ mod shared;
 use larder::clock::{Clock, SystemClock};
 use larder::domain::charge::{Resolution, Settlement};
 use larder::domain::connection::{Ask, ConnectionState};
+use larder::domain::cursor::ItemsAsk;
 use larder::domain::ids::{Caller, ChargeId, TargetKey};
 use larder::domain::outcome::Outcome;
 use larder::domain::reply::{Answer, Reply};
@@ -234,7 +235,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
         appliance.refresh(&key, "bench").await.expect("a refresh");
     }
     let (calls_after, disk_after) = own_writes();
-    assert_eq!(appliance.target(&key).expect("a target").generation, 1, "nothing changed");
+    assert_eq!(appliance.target(&key, &ItemsAsk::default()).expect("a target").generation, 1, "nothing changed");
     running.stop().await.expect("a clean stop");
     ((calls_after - calls) / POLLS, (disk_after - disk) / POLLS)
 }

@@ -49,6 +49,18 @@ impl Client {
     pub async fn get(&self, path: &str) -> Result<Answer, Trouble> {
         self.ask("GET", path, None).await
     }
+    /// All of a list, page by page: `path` has a query already, and the list stands under `name`.
+    pub async fn list(&self, path: &str, name: &str) -> Result<(Vec<Value>, Option<Timestamp>), Trouble> {
+        let Answer { mut body, mut date } = self.get(path).await?;
+        let mut all = Vec::new();
+        loop {
+            if let Some(Value::Array(page)) = body.get_mut(name).map(Value::take) {
+                all.extend(page);
+            }
+            let Some(after) = body.get("next").and_then(Value::as_str) else { return Ok((all, date)) };
+            Answer { body, date } = self.get(&format!("{path}&after={}", escaped(after))).await?;
+        }
+    }
     pub async fn post(&self, path: &str, body: Value) -> Result<Answer, Trouble> {
         self.ask("POST", path, Some(body)).await
     }
@@ -115,6 +127,12 @@ fn moment(date: &str) -> Option<Timestamp> {
 fn refusal(status: u16, body: &Value) -> String {
     let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::to_owned);
     text("detail").or_else(|| text("title")).unwrap_or_else(|| format!("Larder answered with status {status}."))
+}
+
+/// One segment of a path, or one value of a query.
+pub fn escaped(name: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+    name.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 #[cfg(test)]

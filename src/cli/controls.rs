@@ -2,7 +2,7 @@
 //! do it: what is set follows its clock, and before a start the configuration or the environment says the same.
 
 use super::args::{ConnectionArgs, PollingArgs, Setting, Switching, TargetArgs};
-use super::client::{Client, Trouble};
+use super::client::{Client, Trouble, escaped};
 use super::ending::{Ending, Failure, Outcome};
 use super::table::Table;
 use super::text::show;
@@ -112,11 +112,6 @@ async fn ask(server: &ServerSpec, path: &str, wanted: Map<String, Value>, otherw
         }
         Trouble::Refused(why) | Trouble::Broken(why) => Failure::failed(why),
     })
-}
-
-fn escaped(name: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
-    name.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 fn polled(view: &Value) -> String {

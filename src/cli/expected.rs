@@ -2,7 +2,7 @@
 //! says a request costs, which targets were put, which are left alone, and whom scans feed. As the running appliance says, else as its file
 //! knew. Asks no provider.
 
-use super::client::{Answer, Client, Trouble};
+use super::client::{Client, Trouble};
 use super::offline::Offline;
 use super::text::count;
 use crate::config::{Puttable, Settings};
@@ -221,8 +221,7 @@ async fn told(client: &Client, spec: &ConnectionSpec) -> Result<Known, Trouble> 
     let (connection, organization) = (&spec.key.connection, &spec.key.organization);
     let list = async |what: &str| {
         let path = format!("/api/v1/connections/{connection}/{what}?organization={organization}");
-        let Answer { body, .. } = client.get(&path).await?;
-        Ok(body.get(what).and_then(Value::as_array).cloned().unwrap_or_default())
+        Ok::<_, Trouble>(client.list(&path, what).await?.0)
     };
     let mut known = Known::default();
     for target in list("targets").await? {

@@ -3,7 +3,7 @@
 mod shelf;
 
 use super::args::Format;
-use super::client::{Answer, Client, Trouble};
+use super::client::{Client, Trouble};
 use super::ending::{Ending, Failure, Outcome};
 use super::table::Table;
 use super::text::{show, talk};
@@ -50,22 +50,17 @@ fn organizations(settings: &Settings) -> BTreeSet<Organization> {
 async fn ask(client: &Client, organizations: &BTreeSet<Organization>) -> Result<Readings, Trouble> {
     let mut all = Readings { running: true, connections: Vec::new(), targets: Vec::new(), date: None };
     for organization in organizations {
-        let Answer { date, body } = client.get(&format!("/api/v1/connections?organization={organization}")).await?;
-        let connections = list(&body, "connections");
+        let path = format!("/api/v1/connections?organization={organization}");
+        let (connections, date) = client.list(&path, "connections").await?;
         for connection in &connections {
             let name = word(connection, "name");
             let path = format!("/api/v1/connections/{name}/targets?organization={organization}");
-            all.targets.extend(list(&client.get(&path).await?.body, "targets"));
+            all.targets.extend(client.list(&path, "targets").await?.0);
         }
         all.connections.extend(connections);
         all.date = date;
     }
     Ok(all)
-}
-
-/// A list that stands by itself, or under its name.
-fn list(body: &Value, name: &str) -> Vec<Value> {
-    body.get(name).unwrap_or(body).as_array().cloned().unwrap_or_default()
 }
 
 fn word<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -1,4 +1,4 @@
-//! Pages of numbered lists: where one begins, and where the next goes on.
+//! Pages of lists, numbered ones and those in the order of their keys: where one begins, and where the next goes on.
 
 use super::event::{EventKind, NewEvent};
 use super::ids::{ConnectionName, Organization};
@@ -15,17 +15,56 @@ pub enum Cursor {
     After(u64),
 }
 
-/// Some rows, in the order of their numbers.
+/// Some rows, in the order of their numbers or keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paged<T> {
+pub struct Paged<T, N = u64> {
     pub rows: Vec<T>,
-    /// The number up to which was looked, where something may lie beyond it in the same direction.
-    pub on: Option<u64>,
+    /// The number or key up to which was looked, where something may lie beyond it in the same direction.
+    pub on: Option<N>,
 }
 
-impl<T> Paged<T> {
-    pub fn map<U>(self, of: impl FnMut(T) -> U) -> Paged<U> {
+impl<T, N> Paged<T, N> {
+    pub fn map<U>(self, of: impl FnMut(T) -> U) -> Paged<U, N> {
         Paged { rows: self.rows.into_iter().map(of).collect(), on: self.on }
+    }
+}
+
+/// Where a page of what is in the order of its keys begins. Of a key that is not there, where it would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Edge {
+    /// With the first of all.
+    #[default]
+    First,
+    /// With this one.
+    From(String),
+    /// With the first of those behind this one.
+    After(String),
+    /// It ends with the last of those before this one.
+    Before(String),
+}
+
+/// What makes a page of items full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filling {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that are present; the removed ones that lie between them come with them.
+    Present,
+}
+
+/// Which items of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemsAsk {
+    pub from: Edge,
+    pub filling: Filling,
+    pub limit: usize,
+}
+
+impl Default for ItemsAsk {
+    /// From the first on as many as one answer may have.
+    fn default() -> ItemsAsk {
+        ItemsAsk { from: Edge::First, filling: Filling::All, limit: usize::MAX }
     }
 }
 

@@ -5,10 +5,11 @@ use super::snapshot::Snapshot;
 use super::targets::Target;
 use super::view::*;
 use super::{items, present, scans, spending, words};
-use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
+use crate::domain::cursor::{EventsAsk, Filling, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
+use crate::domain::item::Item;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
 use crate::rules::freshness;
@@ -86,6 +87,20 @@ impl Appliance {
         Ok(present::connection(&self.core, &conn)?)
     }
 
+    /// Those of an organization in the order of their names, from behind `after` on.
+    pub fn connections_page(
+        &self,
+        of: &Organization,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Paged<ConnectionView, String>, Denied> {
+        let own = self.core.connections.values().filter(|conn| conn.spec.key.organization == *of);
+        let named = own.map(|conn| (conn.spec.key.connection.0.clone(), conn));
+        let page = by_name(named.collect(), after, limit);
+        let shown = page.rows.iter().map(|conn| present::connection(&self.core, conn)).collect::<Result<_, _>>()?;
+        Ok(Paged { rows: shown, on: page.on })
+    }
+
     /// Its scans, in the order of the file.
     pub fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
         let conn = self.conn(key)?;
@@ -94,31 +109,59 @@ impl Appliance {
 
     /// Without items.
     pub fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
-        let conn = self.conn(key)?;
-        let snapshot = Snapshot::take(&self.core, &conn)?;
-        conn.targets.now().iter().map(|t| Ok(present::target(&self.core, &conn, &snapshot, t, &[])?)).collect()
+        self.first_targets(key, usize::MAX)
     }
 
-    /// The present items of those targets of a connection that have at most `few` and may be used. A target that cannot be read has none here: its own
-    /// page says why.
+    /// The first few of them in the order of the file.
+    pub fn first_targets(&self, key: &ConnectionKey, few: usize) -> Result<Vec<TargetView>, Denied> {
+        let conn = self.conn(key)?;
+        let snapshot = Snapshot::take(&self.core, &conn)?;
+        let show = |target: &Arc<Target>| present::target(&self.core, &conn, &snapshot, target, &nothing());
+        Ok(conn.targets.now().iter().take(few).map(show).collect::<Result<_, _>>()?)
+    }
+
+    /// Without items, in the order of their names, from behind `after` on.
+    pub fn targets_page(
+        &self,
+        key: &ConnectionKey,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Paged<TargetView, String>, Denied> {
+        let conn = self.conn(key)?;
+        let snapshot = Snapshot::take(&self.core, &conn)?;
+        let targets = conn.targets.now();
+        let page = by_name(targets.iter().map(|t| (t.key.target.0.clone(), t)).collect(), after, limit);
+        let show = |target: &&Arc<Target>| present::target(&self.core, &conn, &snapshot, target, &nothing());
+        Ok(Paged { rows: page.rows.iter().map(show).collect::<Result<_, _>>()?, on: page.on })
+    }
+
+    /// The present items of those targets of a connection that may be used, in the order of the file as long as they are together at most `few`; a longer
+    /// list is passed over. A target that cannot be read has none here: its own page says why.
     pub fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
         let conn = self.conn(key)?;
         let snapshot = Snapshot::take(&self.core, &conn)?;
-        let of = |target: &Arc<Target>| {
-            let state = self.core.store.target(&target.key)?.unwrap_or_default();
+        let targets = conn.targets.now();
+        let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
+        let (mut items, mut left) = (Vec::new(), few);
+        for (target, state) in targets.iter().zip(states) {
             let is_expired = freshness::is_expired(&snapshot.facts(&conn, Some((target, &state))));
-            let is_short = state.item_count <= few && !is_expired;
-            let items = if is_short { self.core.store.items(&target.key)? } else { Vec::new() };
-            let present = items.iter().filter(|i| i.removed.is_none());
-            Ok(present.map(|i| items::item(&snapshot.now, &target.spec, &state, i)).collect())
-        };
-        Ok(conn.targets.now().iter().flat_map(|t| of(t).unwrap_or_else(|_: StoreError| Vec::new())).collect())
+            if state.item_count > left || is_expired {
+                continue;
+            }
+            left -= state.item_count;
+            let all = ItemsAsk { filling: Filling::Present, limit: few as usize, ..ItemsAsk::default() };
+            let read = self.core.store.items_page(&target.key, &all).unwrap_or_else(|_| nothing());
+            let present = read.rows.iter().filter(|i| i.removed.is_none());
+            items.extend(present.map(|i| items::item(&snapshot.now, &target.spec, &state, i)));
+        }
+        Ok(items)
     }
 
-    /// With items.
-    pub fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
+    /// With these of its items.
+    pub fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied> {
         let (conn, target) = self.target_of(key)?;
-        let items = self.core.store.items(&target.key)?;
+        let ask = ItemsAsk { limit: ask.limit.min(MOST_ROWS), ..ask.clone() };
+        let items = self.core.store.items_page(&target.key, &ask)?;
         Ok(present::target(&self.core, &conn, &Snapshot::take(&self.core, &conn)?, &target, &items)?)
     }
 
@@ -212,4 +255,20 @@ impl Appliance {
     pub fn local_time(&self, when: When) -> String {
         words::clock_time(when.0, self.now().wall())
     }
+}
+
+/// No items, and none behind them.
+fn nothing() -> Paged<Item, String> {
+    Paged { rows: Vec::new(), on: None }
+}
+
+/// What is in the order of its names, from behind `after` on.
+fn by_name<T>(mut named: Vec<(String, T)>, after: Option<&str>, limit: usize) -> Paged<T, String> {
+    named.retain(|(name, _)| after.is_none_or(|after| name.as_str() > after));
+    named.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let limit = limit.clamp(1, MOST_ROWS);
+    let has_more = named.len() > limit;
+    named.truncate(limit);
+    let on = named.last().map(|(name, _)| name.clone()).filter(|_| has_more);
+    Paged { rows: named.into_iter().map(|(_, one)| one).collect(), on }
 }

@@ -7,6 +7,7 @@ use super::targets::Target;
 use super::view::*;
 use super::words::{self, Telling};
 use super::{jobs, present};
+use crate::domain::cursor::{Filling, ItemsAsk};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::*;
 use crate::domain::job::{Job, JobState};
@@ -37,7 +38,9 @@ impl Appliance {
             let _ = tell.send(result);
         });
         match told.await {
-            Ok(Ok(Done { asked, .. })) => Ok(RefreshView { refreshed: asked, target: self.target(key)? }),
+            Ok(Ok(Done { asked, .. })) => {
+                Ok(RefreshView { refreshed: asked, target: self.target(key, &ItemsAsk::default())? })
+            }
             Ok(Err(stopped)) => Err(self.denied(&stopped, "No refresh")),
             Err(_) => Err(Denied::Unavailable("the appliance is stopping".to_owned())),
         }
@@ -160,13 +163,14 @@ impl Appliance {
         if self.core.store.target(&target.key)?.is_none_or(|state| state.as_of.is_none()) {
             return Ok(());
         }
-        let items = self.core.store.items(&target.key)?;
-        let seen: Vec<String> = items.into_iter().filter(|i| i.removed.is_none()).map(|i| i.key).collect();
-        if seen.contains(wanted) {
+        if self.core.store.item(&target.key, wanted)?.is_some_and(|item| item.removed.is_none()) {
             return Ok(());
         }
-        let some: Vec<&str> = seen.iter().take(NAMED_ITEMS).map(String::as_str).collect();
-        let more = if seen.len() > NAMED_ITEMS { ", ..." } else { "" };
+        let few = ItemsAsk { filling: Filling::Present, limit: NAMED_ITEMS, ..ItemsAsk::default() };
+        let seen = self.core.store.items_page(&target.key, &few)?;
+        let present = seen.rows.iter().filter(|item| item.removed.is_none());
+        let some: Vec<&str> = present.map(|item| item.key.as_str()).collect();
+        let more = if seen.on.is_some() { ", ..." } else { "" };
         Err(Denied::Invalid(format!(
             "\"{wanted}\" is no item of {}; nothing was sent. It has: {}{more}",
             target.key.target,

@@ -18,6 +18,7 @@ use super::view::*;
 use super::voices;
 use super::words::{self, Said, Standing};
 use crate::domain::connection::{Breaker, HoldReason};
+use crate::domain::cursor::Paged;
 use crate::domain::event::Event;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
@@ -129,7 +130,7 @@ pub fn target(
     conn: &Conn,
     s: &Snapshot,
     target: &Arc<Target>,
-    items: &[Item],
+    items: &Paged<Item, String>,
 ) -> Result<TargetView, StoreError> {
     let state = show::through(conn, target, core.store.target(&target.key)?.unwrap_or_default(), &s.feeds);
     let facts = s.facts(conn, Some((target, &state)));
@@ -138,7 +139,7 @@ pub fn target(
     let fresh = available && age.is_some_and(|age| age <= facts.fresh_for) && !facts.failing;
     // An age that may be greater than shown is not fresh.
     let fresh = fresh && !facts.clock_untrusted;
-    let shown = items.iter().map(|i| items::item(&s.now, &target.spec, &state, i));
+    let shown = items.rows.iter().map(|i| items::item(&s.now, &target.spec, &state, i));
     let shown: Vec<ItemView> = shown.map(|i| if available { i } else { items::withheld(i) }).collect();
     let subject = Watched { target: target.clone(), state, facts };
     let told = told(conn, s, &subject, fresh);
@@ -176,6 +177,7 @@ pub fn target(
         refresh: show::refresh(conn, target),
         etag: etag(&state, &shown, told.word),
         items: shown,
+        next: items.on.clone(),
         reason: told.reason,
         is_undated: told.is_undated,
     })

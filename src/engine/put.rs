@@ -6,6 +6,7 @@ use super::core::{Conn, Core};
 use super::targets::{Known, Origin, Target};
 use super::view::{Denied, TargetView};
 use super::{phases, trigger};
+use crate::domain::cursor::ItemsAsk;
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::{FindingChange, Wanted, Which};
 use crate::domain::ids::{ConnectionKey, TargetKey, TargetName};
@@ -50,7 +51,7 @@ impl Appliance {
         let put = Put::of(&self.core, key, before.as_deref(), (body, phase, by))?;
         if put.changes_nothing {
             drop(changing);
-            return Ok((self.target(key)?, false));
+            return Ok((self.target(key, &ItemsAsk::default())?, false));
         }
         let target = compiled(&self.core, &conn, key, spec, &put)?;
         let events = self.core.commit(put.commit(key)).await?;
@@ -62,7 +63,7 @@ impl Appliance {
         if put.is_activated {
             trigger::ring(&conn, &key.target);
         }
-        Ok((self.target(key)?, before.is_none()))
+        Ok((self.target(key, &ItemsAsk::default())?, before.is_none()))
     }
 
     /// Puts a target into a phase; one that becomes active is asked at once.
@@ -70,7 +71,7 @@ impl Appliance {
         let (conn, target) = self.target_of(key)?;
         self.core.begun.cancelled().await;
         phases::change(&self.core, &conn, &target, to, by).await?;
-        self.target(key)
+        self.target(key, &ItemsAsk::default())
     }
 
     /// Takes away a target that was put. Its items and its history stay, and whoever puts it again finds them.

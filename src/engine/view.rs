@@ -238,8 +238,10 @@ pub struct TargetView {
     pub fed_by: Option<FedView>,
     /// Requests that a refresh is expected to take, and the units of the limits that each costs.
     pub refresh: RefreshCost,
-    /// Empty in lists of targets.
+    /// In the order of their keys, removed ones among them; empty in lists of targets.
     pub items: Vec<ItemView>,
+    /// What to give as `after` for the items behind these; null: there are none.
+    pub next: Option<String>,
     /// Entity tag of this view without what moves by itself.
     #[serde(skip)]
     pub etag: String,

@@ -191,9 +191,7 @@ impl<'a> Snapshot<'a> {
         let end = tables::after_prefix(&prefix);
         let mut items = Vec::new();
         self.visit(Table::Items, below(&prefix, end.as_deref()), Order::Forth, |key, value| {
-            let name =
-                std::str::from_utf8(&key[prefix.len()..]).map_err(|_| Damaged::because("its key is not text"))?;
-            items.push(records::item_of(name.to_owned(), value)?);
+            items.push(records::item_of(item_name(&key[prefix.len()..])?, value)?);
             ON
         })?;
         Ok(items)
@@ -301,6 +299,12 @@ impl<'a> Snapshot<'a> {
 
 pub(super) fn numbered(key: &[u8]) -> Result<u64, Damaged> {
     tables::read_number(key).ok_or_else(|| Damaged::because("its key is not a number"))
+}
+
+/// The last part of an item's key.
+pub(super) fn item_name(key: &[u8]) -> Result<String, Damaged> {
+    let name = std::str::from_utf8(key).map_err(|_| Damaged::because("its key is not text"))?;
+    Ok(name.to_owned())
 }
 
 /// Whom a hold's row stops.

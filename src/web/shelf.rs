@@ -2,7 +2,7 @@
 //! hand-made one in tests. Knows the engine's facade and read models; must not know how they come about.
 
 use super::keeper::Keeper;
-use crate::domain::cursor::{EventsAsk, HistoryAsk, Paged};
+use crate::domain::cursor::{EventsAsk, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
@@ -27,18 +27,24 @@ use tokio::sync::broadcast;
 /// The answer of an operation that may take as long as the provider does.
 pub type Slow<'a, T> = Pin<Box<dyn Future<Output = Result<T, Denied>> + Send + 'a>>;
 
+/// A page of what is in the order of its names.
+pub type ByName<T> = Result<Paged<T, String>, Denied>;
+
 /// The part of [`Appliance`] that pages, API and metrics use; each method means what it means there.
 pub trait Shelf: Keeper {
     fn now(&self) -> Now;
     fn health(&self) -> Health;
     fn connections(&self) -> Result<Vec<ConnectionView>, Denied>;
+    fn connections_page(&self, of: &Organization, after: Option<&str>, limit: usize) -> ByName<ConnectionView>;
     fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied>;
     fn plans(&self) -> Result<Vec<PlanView>, Denied>;
     fn what_if(&self, key: &ConnectionKey, asked: &WhatIf) -> Result<WhatIfView, Denied>;
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied>;
+    fn first_targets(&self, key: &ConnectionKey, few: usize) -> Result<Vec<TargetView>, Denied>;
+    fn targets_page(&self, key: &ConnectionKey, after: Option<&str>, limit: usize) -> ByName<TargetView>;
     fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied>;
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
-    fn target(&self, key: &TargetKey) -> Result<TargetView, Denied>;
+    fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied>;
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied>;
     fn series(&self, key: &TargetKey, item: &str, long: Span) -> Result<SeriesView, Denied>;
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
@@ -125,6 +131,9 @@ impl Shelf for Appliance {
     fn connections(&self) -> Result<Vec<ConnectionView>, Denied> {
         Appliance::connections(self)
     }
+    fn connections_page(&self, of: &Organization, after: Option<&str>, limit: usize) -> ByName<ConnectionView> {
+        Appliance::connections_page(self, of, after, limit)
+    }
     fn connection(&self, key: &ConnectionKey) -> Result<ConnectionView, Denied> {
         Appliance::connection(self, key)
     }
@@ -137,14 +146,20 @@ impl Shelf for Appliance {
     fn targets(&self, key: &ConnectionKey) -> Result<Vec<TargetView>, Denied> {
         Appliance::targets(self, key)
     }
+    fn first_targets(&self, key: &ConnectionKey, few: usize) -> Result<Vec<TargetView>, Denied> {
+        Appliance::first_targets(self, key, few)
+    }
+    fn targets_page(&self, key: &ConnectionKey, after: Option<&str>, limit: usize) -> ByName<TargetView> {
+        Appliance::targets_page(self, key, after, limit)
+    }
     fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
         Appliance::scans(self, key)
     }
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
         Appliance::items(self, key, few)
     }
-    fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
-        Appliance::target(self, key)
+    fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied> {
+        Appliance::target(self, key, ask)
     }
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
         Appliance::history(self, key, ask)

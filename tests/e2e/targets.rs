@@ -332,9 +332,11 @@ async fn a_thousand_targets_are_put_for_nothing() {
         Hand(&app).puts(&format!("ECO-{n}"), if n % 2 == 0 { "pending" } else { "active" }).await;
     }
     app.crash().await;
-    let targets = app.get("/api/v1/connections/field/targets").await.json();
+    let targets = app.get("/api/v1/connections/field/targets?limit=1000").await.json();
     let targets = targets["targets"].as_array().expect("targets");
     assert_eq!(targets.len(), 1000);
+    let status: Value = serde_json::from_str(&app.larder_here(&["status", "--json"]).await.stdout).expect("JSON");
+    assert_eq!(status["targets"].as_array().map(Vec::len), Some(1000), "read page by page");
     let active = targets.iter().filter(|t| t["phase"] == "active").count();
     assert_eq!(active, 500);
     let view = app.connection("field").await;

@@ -4,7 +4,7 @@ use crate::dice::Dice;
 use crate::provider::{Provider, canonical};
 use crate::record::{Shown, TargetAt, What};
 use crate::scenario::Scenario;
-use larder::domain::cursor::{Cursor, HistoryAsk};
+use larder::domain::cursor::{Cursor, HistoryAsk, ItemsAsk};
 use larder::domain::ids::{EventId, JobId, TargetKey};
 use larder::domain::spec::ConnectionSpec;
 use larder::domain::state::State;
@@ -33,7 +33,7 @@ pub enum Look {
 pub fn look(scenario: &Scenario, appliance: &Appliance, provider: &Provider, operators: &Operators, look: Look) {
     for spec in &scenario.connections {
         for (at, key) in targets(spec) {
-            if let Ok(view) = appliance.target(&key) {
+            if let Ok(view) = appliance.target(&key, &ItemsAsk::default()) {
                 provider.note(What::Shown(shown(at, &view)));
             }
         }

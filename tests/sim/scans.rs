@@ -5,7 +5,7 @@ use crate::dice::Dice;
 use crate::disk::{Cut, Disk};
 use crate::machine::{FakeClock, Machine};
 use larder::config::{Environment, Recipes, parse};
-use larder::domain::cursor::{Cursor, HistoryAsk};
+use larder::domain::cursor::{Cursor, HistoryAsk, ItemsAsk};
 use larder::domain::ids::{ConnectionKey, CredentialId, Organization, TargetKey};
 use larder::domain::reply::{Answer, Reply};
 use larder::domain::spec::ConnectionSpec;
@@ -131,7 +131,7 @@ impl World {
 
 /// The word of every item that is there, and how many there are; of one target.
 fn shown(appliance: &Appliance, n: usize) -> (usize, BTreeSet<String>) {
-    let view = appliance.target(&order(n)).expect("a target");
+    let view = appliance.target(&order(n), &ItemsAsk::default()).expect("a target");
     let present: Vec<_> = view.items.into_iter().filter(|i| i.removed_at.is_none()).collect();
     let word = |fields: &[(String, FieldShown)]| match fields.first() {
         Some((_, FieldShown::Text(word))) => word.clone(),

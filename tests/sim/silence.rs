@@ -4,6 +4,7 @@
 use crate::machine::{FakeClock, Machine, Ms};
 use crate::scenario::{HOUR, MINUTE, Scenario};
 use crate::stage::{Asked, BEGAN, Script, Stage, file, play};
+use larder::domain::cursor::ItemsAsk;
 use larder::domain::ids::{CredentialId, TargetKey};
 use larder::domain::reply::Answer;
 use std::sync::Arc;
@@ -32,12 +33,17 @@ fn lived(absent_ends: bool) -> (u64, bool, Vec<&'static str>) {
         let answer = move |_, location: &str| answer(provider.true_ms(), location);
         let door = Script { machine: machine.clone(), clock: clock.clone(), asked: Asked::default(), answer };
         let stage = Stage::set(&machine, (store, opening), clock, door, (spec, CredentialId([3; 16]))).await;
-        let items = || stage.appliance.target(&target).expect("a target").item_count;
+        let items = || stage.appliance.target(&target, &ItemsAsk::default()).expect("a target").item_count;
         stage.until(RENAMED, MINUTE, |_, _| ()).await;
         assert_eq!(items(), 4, "two pages");
         let mut found = Vec::new();
         stage.until(3 * HOUR, MINUTE, |_, view| found = view.findings.iter().map(|f| f.kind).collect()).await;
-        let complete = stage.appliance.target(&target).expect("a target").scan.is_some_and(|scan| scan.complete);
+        let complete = stage
+            .appliance
+            .target(&target, &ItemsAsk::default())
+            .expect("a target")
+            .scan
+            .is_some_and(|scan| scan.complete);
         (items(), complete, found)
     })
 }

@@ -17,6 +17,15 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyp
         (&Method::GET, "/bare") => (503, String::new()),
         (&Method::GET, "/garbage") => (200, "<html>".to_owned()),
         (&Method::GET, "/silent") => std::future::pending().await,
+        (&Method::GET, "/list") => (
+            200,
+            match parts.uri.query() {
+                Some("of=x") => json!({ "names": ["a", "b&c"], "next": "b&c" }),
+                Some("of=x&after=b%26c") => json!({ "names": ["d"], "next": null }),
+                other => json!({ "names": [other] }),
+            }
+            .to_string(),
+        ),
         (&Method::DELETE, _) => (204, String::new()),
         (method, path) => {
             let asked: Value = serde_json::from_slice(&asked).unwrap_or(Value::Null);
@@ -56,6 +65,13 @@ async fn it_sends_json_and_reads_json_and_the_appliances_time() {
     });
     assert_eq!(answer.body, expected);
     assert!(answer.date.is_some(), "every answer carries Date");
+}
+
+#[tokio::test]
+async fn a_list_is_read_to_its_end() {
+    let (_folder, client) = served();
+    assert_eq!(client.list("/list?of=x", "names").await.unwrap().0, [json!("a"), json!("b&c"), json!("d")]);
+    assert_eq!(client.list("/list?of=y", "names").await.unwrap().0, [json!("of=y")], "one that has no pages is one");
 }
 
 #[tokio::test]

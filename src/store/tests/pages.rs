@@ -1,7 +1,8 @@
 //! Lists by pages, from either end.
 
 use super::*;
-use crate::domain::cursor::{Audience, Cursor, EventsAsk, HistoryAsk};
+use crate::domain::cursor::{Audience, Cursor, Edge, EventsAsk, Filling, HistoryAsk, ItemsAsk, Paged};
+use crate::domain::item::Removed;
 
 /// `lines` of history, every `every`th of them about item `1`.
 async fn with_history(lines: u64, every: u64) -> Store {
@@ -84,4 +85,90 @@ async fn events_are_found_by_connection_and_kind() {
     assert_eq!(ids(EventsAsk { kind: Some(EventKind::Appliance), ..own() }), [3]);
     assert_eq!(ids(EventsAsk { from: Cursor::Before(4), ..own() }), [1, 3]);
     assert_eq!(ids(EventsAsk { from: Cursor::After(1), ..own() }), [3, 4]);
+}
+
+/// Twelve items with gaps between their keys, some of them removed, some not in their table yet; and of another target one with a key among theirs.
+async fn with_items() -> Store {
+    let store = Store::open_backend(Disk::default(), INLINE).unwrap().0;
+    let item = |n: u64| Item { removed: (n % 3 == 2).then(|| gone(n)), ..an_item(&format!("{:02}", 2 * n), "t") };
+    let writes = |numbers: &[u64]| numbers.iter().map(|n| Write::Item(controller(), item(*n))).collect::<Vec<_>>();
+    let other = TargetKey { target: "controller2".into(), ..controller() };
+    let others = vec![Write::Item(other, an_item("05", "t"))];
+    store.commit(only([writes(&[0, 1, 3, 4, 5, 8, 9, 10]), others].concat(), Lane::Durable)).await.unwrap();
+    store.commit(only(writes(&[2, 6, 7, 11]), Lane::Lazy)).await.unwrap();
+    store
+}
+
+fn gone(n: u64) -> Removed {
+    Removed { at: at(n).stamp(), last_seen: at(n).stamp() }
+}
+
+fn keys(page: &Paged<Item, String>) -> Vec<String> {
+    page.rows.iter().map(|item| item.key.clone()).collect()
+}
+
+#[tokio::test]
+async fn every_item_is_on_one_page_from_either_end() {
+    let store = with_items().await;
+    let all: Vec<String> = store.items(&controller()).unwrap().into_iter().map(|item| item.key).collect();
+    assert_eq!(all.len(), 12);
+    for filling in [Filling::All, Filling::Present] {
+        for limit in 1..=13 {
+            let (mut forth, mut from) = (Vec::new(), Edge::First);
+            loop {
+                let page = store.items_page(&controller(), &ItemsAsk { from, filling, limit }).unwrap();
+                let counted = page.rows.iter().filter(|i| filling == Filling::All || i.removed.is_none()).count();
+                assert!(counted <= limit && (page.on.is_none() || counted == limit), "{filling:?} by {limit}");
+                forth.extend(keys(&page));
+                match page.on {
+                    Some(on) => from = Edge::After(on),
+                    None => break,
+                }
+            }
+            assert_eq!(forth, all, "{filling:?} by {limit}");
+            let (mut back, mut from) = (Vec::new(), Edge::Before("99".to_owned()));
+            loop {
+                let page = store.items_page(&controller(), &ItemsAsk { from, filling, limit }).unwrap();
+                back.splice(0..0, keys(&page));
+                match page.on {
+                    Some(on) => from = Edge::Before(on),
+                    None => break,
+                }
+            }
+            assert_eq!(back, all, "{filling:?} by {limit}");
+        }
+    }
+}
+
+/// Whoever has a key that went meanwhile goes on where it was.
+#[tokio::test]
+async fn a_page_begins_where_a_key_would_be() {
+    let store = with_items().await;
+    let from = |from: Edge| {
+        keys(&store.items_page(&controller(), &ItemsAsk { from, limit: 2, ..ItemsAsk::default() }).unwrap())
+    };
+    assert_eq!(from(Edge::From("06".into())), ["06", "08"]);
+    assert_eq!(from(Edge::From("05".into())), ["06", "08"]);
+    assert_eq!(from(Edge::After("05".into())), ["06", "08"]);
+    assert_eq!(from(Edge::After("06".into())), ["08", "10"]);
+    assert_eq!(from(Edge::Before("06".into())), ["02", "04"]);
+    assert_eq!(from(Edge::Before("05".into())), ["02", "04"]);
+    assert!(from(Edge::After("22".into())).is_empty() && from(Edge::Before("00".into())).is_empty());
+    assert!(from(Edge::Before(String::new())).is_empty());
+}
+
+/// However many removed ones lie between two that are present.
+#[tokio::test]
+async fn a_page_of_items_has_an_end() {
+    let store = Store::open_backend(Disk::default(), INLINE).unwrap().0;
+    let item = |n: u64| Item { removed: (n > 0 && n < 4999).then(|| gone(n)), ..an_item(&format!("{n:04}"), "t") };
+    let all = (0..5000).map(|n| Write::Item(controller(), item(n))).collect();
+    store.commit(only(all, Lane::Durable)).await.unwrap();
+    let page = |from: Edge| {
+        let page = store.items_page(&controller(), &ItemsAsk { from, filling: Filling::Present, limit: 25 }).unwrap();
+        (page.rows.len(), page.on)
+    };
+    let first = page(Edge::First);
+    assert_eq!(first, (2000, Some("1999".to_owned())));
+    assert_eq!(page(Edge::After("3999".to_owned())), (1000, None));
 }

@@ -1,7 +1,7 @@
 //! Connections, their ledger, their commands and jobs, as JSON.
 
 use super::bodies::{ControlsBody, ParametersBody, SecretBody};
-use super::{Ask, Known, Limit, Paging, json, json_with, object, sentence};
+use super::{Ask, ByName, Known, Limit, Paging, json, json_with, object, sentence};
 use crate::domain::ids::{JobId, Organization};
 use crate::engine::controls::Controls;
 use crate::engine::view::{ChargeView, ConnectionView, FeedView, JobView, ProbeView};
@@ -22,17 +22,19 @@ const MAX_KEY: usize = 255;
 #[derive(Serialize, ToSchema)]
 struct Connections {
     connections: Vec<ConnectionView>,
+    /// What to give as `after` for those behind these; null: there are none.
+    next: Option<String>,
 }
 
-/// Every connection of the organization.
+/// The connections of the organization.
 #[utoipa::path(
-    get, path = "/connections", operation_id = "connections", tag = "Connections",
-    responses((status = 200, description = "In the order of the configuration.", body = Connections)),
+    get, path = "/connections", operation_id = "connections", tag = "Connections", params(ByName),
+    responses((status = 200, description = "In the order of their names.", body = Connections)),
 )]
-pub async fn list(State(web): State<WebState>, ask: Ask) -> Result<Response, Problem> {
-    let mut connections = web.shelf().connections()?;
-    connections.retain(|c| c.organization == ask.organization.as_str());
-    Ok(json(Connections { connections }))
+pub async fn list(State(web): State<WebState>, ask: Ask<ByName>) -> Result<Response, Problem> {
+    let page = web.shelf().connections_page(&ask.organization, ask.query.after.as_deref(), ask.query.limit())?;
+    let list = json(Connections { connections: page.rows, next: page.on.clone() });
+    Ok(ask.linked(list, "next", "after", page.on.as_deref()))
 }
 
 /// One connection: its state, its limits and what is left of them, its polls.
@@ -178,10 +180,11 @@ pub async fn ledger(
     Path(name): Path<String>,
     ask: Ask<Paging>,
 ) -> Result<Response, Problem> {
-    let Paging { after, .. } = ask.query;
-    let charges = web.shelf().ledger(&ask.connection(name), after, ask.query.limit())?;
+    let (after, limit) = (ask.query.after, ask.query.limit());
+    let charges = web.shelf().ledger(&ask.connection(name), after, limit)?;
     let next = charges.last().map(|c| c.id.0).or(after);
-    Ok(json(Ledger { charges, next }))
+    let is_full = after.is_some() && charges.len() >= limit;
+    Ok(ask.linked_if(is_full, next, json(Ledger { charges, next })))
 }
 
 #[derive(Serialize, ToSchema)]

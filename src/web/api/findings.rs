@@ -1,6 +1,6 @@
 //! What the owners should know, as JSON.
 
-use super::{Ask, Known, Paging, json};
+use super::{Ask, Known, json, limited};
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::ConnectionName;
 use crate::engine::view::FindingView;
@@ -48,11 +48,11 @@ pub async fn list(State(web): State<WebState>, ask: Ask<Filter>) -> Result<Respo
         Some("true") => Which::Open,
         Some(_) => return Err(Problem::bad_request("\"open\" is true or false.")),
     };
-    let Filter { connection, after, limit, .. } = ask.query;
-    let paging = Paging { after, limit };
-    let connection = connection.map(ConnectionName);
-    let wanted = Wanted { organization: Some(ask.organization), connection, which };
-    let findings = web.shelf().findings(&wanted, after, paging.limit())?;
+    let (after, limit) = (ask.query.after, limited(ask.query.limit));
+    let connection = ask.query.connection.clone().map(ConnectionName);
+    let wanted = Wanted { organization: Some(ask.organization.clone()), connection, which };
+    let findings = web.shelf().findings(&wanted, after, limit)?;
     let next = findings.last().map(|f| f.id.0).or(after);
-    Ok(json(Findings { findings, next }))
+    let is_full = after.is_some() && findings.len() >= limit;
+    Ok(ask.linked_if(is_full, next, json(Findings { findings, next })))
 }

@@ -107,6 +107,15 @@ fn ends(from: Cursor, numbers: impl Iterator<Item = u64>, on: Option<u64>) -> (O
     }
 }
 
+/// The list with where it goes on in the direction in which it is read, if it does.
+fn on<Q>(ask: &Ask<Q>, from: Cursor, edge: Option<u64>, list: Response) -> Response {
+    let (relation, name) = match from {
+        Cursor::After(_) => ("next", "after"),
+        Cursor::Newest | Cursor::Before(_) => ("prev", "before"),
+    };
+    ask.linked(list, relation, name, edge.map(|edge| edge.to_string()).as_deref())
+}
+
 /// What happened to a target, or to one item of it.
 ///
 /// Oldest first: those after a number, else the newest, or the newest before a number.
@@ -123,12 +132,12 @@ pub async fn history(
 ) -> Result<Response, Problem> {
     let key = ask.target(connection, target);
     let from = cursor(ask.query.after, ask.query.before)?;
-    let item = ask.query.item.filter(|item| !item.is_empty());
+    let item = ask.query.item.clone().filter(|item| !item.is_empty());
     let format = match ask.query.format.as_deref() {
         None | Some("json") => {
             let page = web.shelf().history(&key, &HistoryAsk { from, item, limit: limited(ask.query.limit) })?;
             let (next, before) = ends(from, page.rows.iter().map(|h| h.seq), page.on);
-            return Ok(json(History { history: page.rows, next, before }));
+            return Ok(on(&ask, from, page.on, json(History { history: page.rows, next, before })));
         }
         Some("csv") => Format::Csv,
         Some("jsonl") => Format::JsonLines,
@@ -149,18 +158,18 @@ pub async fn history(
     responses((status = 200, description = "A page of events.", body = Activity)),
 )]
 pub async fn activity(State(web): State<WebState>, ask: Ask<ActivityQuery>) -> Result<Response, Problem> {
-    let ActivityQuery { after, before, connection, kind: word, limit } = ask.query;
-    let from = cursor(after, before)?;
+    let asked = &ask.query;
+    let from = cursor(asked.after, asked.before)?;
     let page = web.shelf().activity(&EventsAsk {
         from,
-        organization: Some(ask.organization),
-        connection: connection.map(ConnectionName),
-        kind: word.as_deref().map(kind).transpose()?,
+        organization: Some(ask.organization.clone()),
+        connection: asked.connection.clone().map(ConnectionName),
+        kind: asked.kind.as_deref().map(kind).transpose()?,
         audience: ask.viewer.audience(),
-        limit: limited(limit),
+        limit: limited(asked.limit),
     })?;
     let (next, before) = ends(from, page.rows.iter().map(|e| e.id.0), page.on);
-    Ok(json(Activity { events: page.rows, next, before }))
+    Ok(on(&ask, from, page.on, json(Activity { events: page.rows, next, before })))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 //! (`{"connections": [...]}`), errors are problem+json. What a route takes and answers stands at its handler, and makes the document
 //! (`web::document`). Must not know how a view came about.
 //!
-//! Wrappers: `connections`, `targets`, `history`, `charges` and `findings` (these three with `next`, the value for `after` to go on
-//! from here, also when nothing is there yet to go on to), `jobs`. `history` and `events` have `before` too, for those before these.
+//! Wrappers: `connections`, `targets` (with `next`, the name for `after` where more are behind these), `history`, `charges` and `findings`
+//! (these three with `next`, the number for `after` to go on from here, also when nothing is there yet to go on to), `jobs`. `history` and
+//! `events` have `before` too, for those before these. Where there is more, `Link` says where (RFC 8288): `next`, and `prev` for what is older.
 
 mod bodies;
 mod configuration;
@@ -21,10 +22,11 @@ use super::access::Viewer;
 use super::access::guard::Whence;
 use super::document::routes::{Routes, listed};
 use super::errors::{Kind, Problem};
+use super::pages::segment;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization, TargetKey, TargetName};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -33,6 +35,8 @@ use utoipa::IntoParams;
 /// Entries of a page of history or ledger unless `limit` says otherwise, and at most.
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 1000;
+/// The longest name, key or number that stands in a `Link`.
+const LONGEST_PLACE: usize = 1000;
 
 /// Every route with its document; `/api/v1` stands before their paths.
 pub fn routes() -> Routes {
@@ -87,6 +91,8 @@ pub struct Ask<Q = NoQuery> {
     pub query: Q,
     pub headers: HeaderMap,
     by: String,
+    /// The query as it was sent.
+    sent: Vec<(String, String)>,
 }
 
 /// A query whose names are known: another one is a mistake that must not be answered with everything.
@@ -119,6 +125,27 @@ pub struct Paging {
 }
 
 impl Paging {
+    pub fn limit(&self) -> usize {
+        limited(self.limit)
+    }
+}
+
+/// `after` and `limit` of lists in the order of their names.
+#[derive(serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ByName {
+    /// Goes on after the one with this name: what `next` said. Without it the first.
+    pub after: Option<String>,
+    /// Entries of an answer; 100 unless said, at most 1000.
+    #[param(minimum = 0)]
+    limit: Option<usize>,
+}
+
+impl Known for ByName {
+    const NAMES: &'static [&'static str] = &["after", "limit"];
+}
+
+impl ByName {
     pub fn limit(&self) -> usize {
         limited(self.limit)
     }
@@ -157,7 +184,7 @@ impl<Q: Known> FromRequestParts<WebState> for Ask<Q> {
 
     async fn from_request_parts(parts: &mut Parts, _: &WebState) -> Result<Self, Problem> {
         let unreadable = |_| Problem::bad_request("The query cannot be read: after and limit are whole numbers.");
-        refuse_unknown(&parts.uri, Q::NAMES)?;
+        let sent = refuse_unknown(&parts.uri, Q::NAMES)?;
         let named = axum::extract::Query::<Named>::try_from_uri(&parts.uri).map_err(unreadable)?.0;
         let query = axum::extract::Query::<Q>::try_from_uri(&parts.uri).map_err(unreadable)?.0;
         // No viewer means that no guard stood before this route: refuse.
@@ -165,16 +192,16 @@ impl<Q: Known> FromRequestParts<WebState> for Ask<Q> {
         let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This address needs a token."))?;
         let organization = scope(&viewer, named.organization.as_deref())?;
         let by = Whence::of(parts).tell(viewer.by(), "API");
-        Ok(Ask { viewer, organization, query, headers: parts.headers.clone(), by })
+        Ok(Ask { viewer, organization, query, headers: parts.headers.clone(), by, sent })
     }
 }
 
-/// A query parameter that means nothing here is told, not left out.
-pub fn refuse_unknown(uri: &Uri, names: &[&str]) -> Result<(), Problem> {
+/// The query; a parameter that means nothing here is told, not left out.
+pub fn refuse_unknown(uri: &Uri, names: &[&str]) -> Result<Vec<(String, String)>, Problem> {
     let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
         .map_err(|_| Problem::bad_request("The query cannot be read."))?;
     let unknown = |(name, _): &&(String, String)| name != "organization" && !names.contains(&name.as_str());
-    let Some((name, _)) = pairs.0.iter().find(unknown) else { return Ok(()) };
+    let Some((name, _)) = pairs.0.iter().find(unknown) else { return Ok(pairs.0) };
     let known: Vec<&str> = names.iter().copied().chain(["organization"]).collect();
     let name: String = name.chars().take(40).collect();
     Err(Problem::bad_request(format!("There is no query parameter \"{name}\" here; there is: {}.", known.join(", "))))
@@ -190,6 +217,22 @@ impl<Q> Ask<Q> {
     /// Who did it and from where, for the book.
     pub fn by(&self) -> &str {
         &self.by
+    }
+    /// Tells where the list goes on: `relation` to the same question from `value` of `name` on. Relative, so that it holds behind a proxy's prefix
+    /// too; a place that no header could hold stands in the body alone.
+    fn linked(&self, mut list: Response, relation: &str, name: &str, value: Option<&str>) -> Response {
+        let Some(value) = value.filter(|value| value.len() <= LONGEST_PLACE) else { return list };
+        let same = self.sent.iter().filter(|(sent, _)| sent != "after" && sent != "before");
+        let asked = same.map(|(name, value)| (name.as_str(), value.as_str())).chain([(name, value)]);
+        let asked: Vec<String> = asked.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+        if let Ok(link) = HeaderValue::from_str(&format!("<?{}>; rel=\"{relation}\"", asked.join("&"))) {
+            list.headers_mut().append(header::LINK, link);
+        }
+        list
+    }
+    /// The same for what is read on from a number, where a full page may have more behind it.
+    fn linked_if(&self, is_full: bool, next: Option<u64>, list: Response) -> Response {
+        self.linked(list, "next", "after", next.filter(|_| is_full).map(|n| n.to_string()).as_deref())
     }
     /// The guard has judged the role; this judges the organization.
     pub fn may_change(&self) -> Result<(), Problem> {

@@ -1,7 +1,8 @@
 //! Targets, and the refresh by hand, as JSON.
 
 use super::bodies::{PhaseBody, TargetBody};
-use super::{Ask, json, json_with, object};
+use super::{Ask, ByName, Known, PAGE_MAX, json, json_with, object};
+use crate::domain::cursor::{Edge, ItemsAsk};
 use crate::domain::target::Phase;
 use crate::engine::view::{Denied, RefreshView, TargetView};
 use crate::web::WebState;
@@ -13,27 +14,51 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 #[derive(Serialize, ToSchema)]
 struct Targets {
     targets: Vec<TargetView>,
+    /// What to give as `after` for those behind these; null: there are none.
+    next: Option<String>,
 }
 
-/// Every target of a connection, without its items.
+/// The targets of a connection, without their items.
 #[utoipa::path(
-    get, path = "/connections/{connection}/targets", operation_id = "targets", tag = "Targets",
-    responses((status = 200, description = "Configured and put ones; `items` is empty here.", body = Targets)),
+    get, path = "/connections/{connection}/targets", operation_id = "targets", tag = "Targets", params(ByName),
+    responses((status = 200, description = "Configured and put ones in the order of their names; `items` is empty here.", body = Targets)),
 )]
-pub async fn list(State(web): State<WebState>, Path(name): Path<String>, ask: Ask) -> Result<Response, Problem> {
-    Ok(json(Targets { targets: web.shelf().targets(&ask.connection(name))? }))
+pub async fn list(
+    State(web): State<WebState>,
+    Path(name): Path<String>,
+    ask: Ask<ByName>,
+) -> Result<Response, Problem> {
+    let key = ask.connection(name);
+    let page = web.shelf().targets_page(&key, ask.query.after.as_deref(), ask.query.limit())?;
+    let list = json(Targets { targets: page.rows, next: page.on.clone() });
+    Ok(ask.linked(list, "next", "after", page.on.as_deref()))
+}
+
+/// Which of its items.
+#[derive(serde::Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Items {
+    /// Goes on after the item with this key: what `next` said. Without it the first.
+    after: Option<String>,
+    /// Items of an answer; 1000 unless said, which is the most.
+    #[param(minimum = 0)]
+    limit: Option<usize>,
+}
+
+impl Known for Items {
+    const NAMES: &'static [&'static str] = &["after", "limit"];
 }
 
 /// One target with its items, from the shelf: costs the provider nothing.
 ///
-/// It answers 200 in every state: the state, the age and why it is not newer are part of the answer.
+/// It answers 200 in every state: the state, the age and why it is not newer are part of the answer. The items come in the order of their keys.
 #[utoipa::path(
-    get, path = "/connections/{connection}/targets/{target}", operation_id = "target", tag = "Targets",
+    get, path = "/connections/{connection}/targets/{target}", operation_id = "target", tag = "Targets", params(Items),
     responses((status = 200, description = "The last good answer.", body = TargetView, headers(
         ("Age" = Option<u64>, description = "Seconds since the last good answer, or of its reading where the provider dates it and it is older; absent where there was none."),
         ("Last-Modified" = Option<String>, description = "When the last good answer arrived."),
@@ -43,10 +68,13 @@ pub async fn list(State(web): State<WebState>, Path(name): Path<String>, ask: As
 pub async fn one(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
-    ask: Ask,
+    ask: Ask<Items>,
 ) -> Result<Response, Problem> {
-    let view = web.shelf().target(&ask.target(connection, target))?;
-    Ok(headers::conditional(&ask.headers, &view, web.shelf().now().wall(), || json(&view)))
+    let from = ask.query.after.clone().map_or(Edge::First, Edge::After);
+    let limit = ask.query.limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
+    let view = web.shelf().target(&ask.target(connection, target), &ItemsAsk { from, limit, ..ItemsAsk::default() })?;
+    let answer = headers::conditional(&ask.headers, &view, web.shelf().now().wall(), || json(&view));
+    Ok(ask.linked(answer, "next", "after", view.next.as_deref()))
 }
 
 /// Asks the provider now, if the answer is old enough and the budget funds it.

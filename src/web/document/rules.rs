@@ -37,6 +37,7 @@ pub fn complete(document: &mut Value) {
             parameters(path, operation);
             secured(path, method, operation);
             validated(path, method, operation);
+            linked(operation);
             problems(path, method, operation);
         }
     }
@@ -114,6 +115,16 @@ fn validated(path: &str, method: &str, operation: &mut Map<String, Value>) {
         let tag = json!({ "description": "For `If-None-Match`.", "required": false, "schema": { "type": "string" } });
         responses["200"]["headers"]["ETag"] = tag;
         responses.insert("304".into(), json!({ "description": "It is as `If-None-Match` knows it." }));
+    }
+}
+
+/// A list that has pages tells where it goes on.
+fn linked(operation: &mut Map<String, Value>) {
+    let has_pages = |one: &Value| one["name"] == "after" && one["in"] == "query";
+    if operation.get("parameters").and_then(Value::as_array).is_some_and(|all| all.iter().any(has_pages)) {
+        let doc = "Where the list goes on (RFC 8288), if there may be more: `next`, or `prev` for what is older.";
+        let link = json!({ "description": doc, "required": false, "schema": { "type": "string" } });
+        operation["responses"]["200"]["headers"]["Link"] = link;
     }
 }
 

@@ -9,6 +9,7 @@ use super::show::{self, Age, Chip, Face, Moment};
 use super::stood::{self, Stood};
 use super::webhooks::{Webhook, webhooks};
 use super::{Action, Frame, Visit, controls, html, segment};
+use crate::domain::cursor::{Filling, ItemsAsk};
 use crate::domain::ids::{Caller, ConnectionKey, TargetKey, TargetName};
 use crate::domain::state::State as Word;
 use crate::domain::time::Wall;
@@ -26,6 +27,8 @@ const SLICES: usize = 30;
 const CHARGES: usize = 5;
 /// Targets on the page; a page of their own has them all.
 const TARGETS: usize = 3;
+/// Targets that are looked through for items to choose from.
+const LOOKED_THROUGH: usize = 10;
 const JOBS: usize = 8;
 const ACTIVITY: usize = 5;
 /// Items that a command's list offers.
@@ -162,9 +165,9 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     let face = visit.face(&web);
     let key = visit.connection(&name);
     let view = web.shelf().connection(&key)?;
-    let targets = web.shelf().targets(&key)?;
+    let targets = web.shelf().first_targets(&key, TARGETS)?;
     let frame = visit.frame(&web, &face, Some(&name));
-    let choices = choices(&web, &key, &view, &targets);
+    let choices = choices(&web, &key, &view);
     let charges = web.shelf().ledger(&key, None, CHARGES)?;
     let activity = super::activity::newest(&web, &visit, Some(&key), ACTIVITY)?;
     let page = Page {
@@ -184,8 +187,8 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         strip: strip(&face, &web.shelf().spend_strip(&key, SLICES)?),
         poll: poll(&face, &view),
         commands: commands(&web, &visit, &view, &choices, &frame.root),
-        all_targets: show::count(targets.len() as u64),
-        targets: targets.into_iter().take(TARGETS).map(|t| target(&face, &visit, t)).collect(),
+        all_targets: show::count(view.targets.len() as u64),
+        targets: targets.into_iter().map(|t| target(&face, &visit, t)).collect(),
         scans: web.shelf().scans(&key)?.iter().map(|s| scans::scan(&face, s)).collect(),
         jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j, &choices)).collect(),
         charges: charges.into_iter().rev().map(|c| charge(&face, c)).collect(),
@@ -300,13 +303,14 @@ fn parameter(name: &str, choices: &[Choice]) -> Field {
 
 /// What is on the connection's shelf now, if a command asks for an item. A target that cannot be read leaves the list shorter,
 /// not the page away.
-fn choices(web: &WebState, key: &ConnectionKey, view: &ConnectionView, targets: &[TargetView]) -> Vec<Choice> {
+fn choices(web: &WebState, key: &ConnectionKey, view: &ConnectionView) -> Vec<Choice> {
     if !view.commands.iter().any(|c| c.parameters.iter().any(|p| p == "item")) {
         return Vec::new();
     }
-    let items = targets.iter().filter_map(|t| {
-        let key = TargetKey { connection: key.clone(), target: TargetName(t.name.clone()) };
-        web.shelf().target(&key).ok()
+    let items = view.targets.iter().take(LOOKED_THROUGH).filter_map(|name| {
+        let key = TargetKey { connection: key.clone(), target: TargetName(name.clone()) };
+        let few = ItemsAsk { filling: Filling::Present, limit: CHOICES, ..ItemsAsk::default() };
+        web.shelf().target(&key, &few).ok()
     });
     items
         .flat_map(|t| t.items)

@@ -87,8 +87,12 @@ pub struct Visit {
 #[derive(Default, serde::Deserialize)]
 pub struct Query {
     organization: Option<String>,
-    /// Page of a long list of items, from 1.
+    /// Page of a long list of targets, from 1.
     pub page: Option<usize>,
+    /// Of a long list of items: which are shown, by their keys: from this one on, those behind this one, or those before it.
+    pub from: Option<String>,
+    pub behind: Option<String>,
+    pub until: Option<String>,
     /// Of a history: one item's, by its key; and where the page begins.
     pub item: Option<String>,
     pub before: Option<u64>,

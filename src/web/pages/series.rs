@@ -4,6 +4,7 @@
 use super::history::{History, history};
 use super::show::{self, Face, Moment};
 use super::{Asked, Frame, Visit, html, segment};
+use crate::domain::cursor::{Edge, Filling, ItemsAsk};
 use crate::domain::ids::{Organization, TargetKey, TargetName};
 use crate::domain::time::Wall;
 use crate::engine::view::{FieldSeries, ItemView, SeriesView, TargetView, When};
@@ -94,8 +95,9 @@ pub async fn page(
 ) -> Result<Response, Problem> {
     let face = visit.face(&web);
     let key = TargetKey { connection: visit.connection(&connection), target: TargetName(target) };
-    let view = web.shelf().target(&key)?;
-    let item = visit.query.item.clone().filter(|item| !item.is_empty()).or_else(|| newest(&view));
+    let wanted = visit.query.item.clone().filter(|item| !item.is_empty());
+    let view = some_items(&web, &key, wanted.as_deref())?;
+    let item = wanted.or_else(|| newest(&view));
     let known = item.as_ref().and_then(|key| view.items.iter().find(|i| i.key == *key));
     let range = match query.range.as_deref().filter(|r| !r.is_empty()) {
         Some(wanted) => range(wanted)?,
@@ -119,6 +121,17 @@ pub async fn page(
         frame,
     };
     Ok(html(StatusCode::OK, &page))
+}
+
+/// The target with the first of its items, and with the one that is asked for.
+fn some_items(web: &WebState, key: &TargetKey, wanted: Option<&str>) -> Result<TargetView, Problem> {
+    let first = ItemsAsk { filling: Filling::Present, limit: ITEMS, ..ItemsAsk::default() };
+    let mut view = web.shelf().target(key, &first)?;
+    if let Some(wanted) = wanted.filter(|wanted| view.items.iter().all(|item| item.key != *wanted)) {
+        let one = ItemsAsk { from: Edge::From(wanted.to_owned()), limit: 1, ..ItemsAsk::default() };
+        view.items.extend(web.shelf().target(key, &one)?.items.into_iter().filter(|item| item.key == wanted));
+    }
+    Ok(view)
 }
 
 fn ranges() -> impl Iterator<Item = (&'static str, &'static str)> {

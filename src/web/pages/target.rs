@@ -2,10 +2,11 @@
 //! hedges: it says what was last seen and when, not what is (I7).
 
 use super::banner::{Banner, banner};
-use super::history::{History, history};
+use super::history::{History, history, tail};
 use super::show::{self, Age, Chip, Face, Moment, Shown};
 use super::{Action, Frame, Visit, html, segment, with_age};
-use crate::domain::ids::{TargetKey, TargetName};
+use crate::domain::cursor::{Edge, Filling, ItemsAsk};
+use crate::domain::ids::{Organization, TargetKey, TargetName};
 use crate::domain::state::State as Word;
 use crate::engine::view::{ConnectionView, ItemView, ScanView, TargetView};
 use crate::engine::words::UNDATED;
@@ -18,6 +19,8 @@ use axum::response::Response;
 
 /// Items on one page.
 const ITEMS: usize = 25;
+/// The longest key that an address leads to.
+const LONGEST_STEP: usize = 1_000;
 /// Removed items in the fold.
 const REMOVED: usize = 40;
 /// Items that the banner names.
@@ -100,13 +103,16 @@ struct Standing {
     remove: Option<Action>,
 }
 
-/// Where this page stands among the pages of a long list.
+/// Where this page stands in a long list.
 struct Pages {
-    first: String,
-    last: String,
-    total: String,
+    sentence: String,
+    /// To the first ones, to those before these, and to those behind them.
+    first: Option<String>,
     back: Option<String>,
     on: Option<String>,
+    /// For the form that leads to a key.
+    organization: Option<String>,
+    from: String,
 }
 
 pub async fn page(
@@ -118,10 +124,12 @@ pub async fn page(
     let face = visit.face(&web);
     let key = TargetKey { connection: visit.connection(&connection), target: TargetName(target) };
     let owner = web.shelf().connection(&key.connection)?;
-    let view = web.shelf().target(&key)?;
+    let from = edge(&visit)?;
+    let ask = ItemsAsk { from: from.clone(), filling: Filling::Present, limit: ITEMS };
+    let view = web.shelf().target(&key, &ask)?;
     let frame = visit.frame(&web, &face, Some(&connection));
     let history = history(&web, &visit, &face, &frame.root, &key)?;
-    let page = build(&web, &visit, &face, frame, &owner, &view, history);
+    let page = Page { pages: pages(&visit, &from, &view), ..build(&web, &visit, &face, frame, &owner, &view, history) };
     Ok(with_age(html(StatusCode::OK, &page), &view, now))
 }
 
@@ -134,9 +142,8 @@ fn build(
     view: &TargetView,
     history: History,
 ) -> Page {
-    let present: Vec<&ItemView> = view.items.iter().filter(|i| i.removed_at.is_none()).collect();
+    let present = view.items.iter().filter(|i| i.removed_at.is_none());
     let removed = view.items.iter().filter(|i| i.removed_at.is_some());
-    let (items, pages) = one_page(visit, &present);
     let address = format!("c/{}/t/{}/refresh", segment(&owner.name), segment(&view.name));
     Page {
         connection: owner.name.clone(),
@@ -159,8 +166,8 @@ fn build(
         attempted: face.maybe(view.attempted_at),
         fresh_for: show::exact(view.fresh_for_seconds),
         count: show::count(view.item_count),
-        items: items.iter().map(|i| item(face, i)).collect(),
-        pages,
+        items: present.map(|i| item(face, i)).collect(),
+        pages: None,
         removed: removed.take(REMOVED).map(|i| item(face, i)).collect(),
         history,
         refresh: visit.action(web, &frame.root, &address),
@@ -213,20 +220,56 @@ fn hedges(face: &Face, view: &TargetView) -> Vec<Hedge> {
     moving.take(HEDGED).collect()
 }
 
-fn one_page<'a>(visit: &Visit, present: &[&'a ItemView]) -> (Vec<&'a ItemView>, Option<Pages>) {
-    let last_page = present.len().div_ceil(ITEMS).max(1);
-    let page = visit.query.page.unwrap_or(1).clamp(1, last_page);
-    let from = (page - 1) * ITEMS;
-    let items: Vec<&ItemView> = present.iter().skip(from).take(ITEMS).copied().collect();
-    let link = |n: usize| format!("?page={n}{}", visit.suffix().replace('?', "&"));
-    let pages = (last_page > 1).then(|| Pages {
-        first: show::count(from as u64 + 1),
-        last: show::count((from + items.len()) as u64),
-        total: show::count(present.len() as u64),
-        back: (page > 1).then(|| link(page - 1)),
-        on: (page < last_page).then(|| link(page + 1)),
+/// Which part of the list is asked for.
+fn edge(visit: &Visit) -> Result<Edge, Problem> {
+    let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let query = &visit.query;
+    match (said(&query.from), said(&query.behind), said(&query.until)) {
+        (None, None, None) => Ok(Edge::First),
+        (Some(from), None, None) => Ok(Edge::From(from)),
+        (None, Some(behind), None) => Ok(Edge::After(behind)),
+        (None, None, Some(until)) => Ok(Edge::Before(until)),
+        _ => Err(Problem::bad_request("One of \"from\", \"behind\" and \"until\" says which items are shown.")),
+    }
+}
+
+/// `None`: all of them are on this page. A key that is too long for an address leads nowhere.
+fn pages(visit: &Visit, from: &Edge, view: &TargetView) -> Option<Pages> {
+    if *from == Edge::First && view.next.is_none() {
+        return None;
+    }
+    let link = |name: &str, key: Option<&str>| {
+        let key = key.filter(|key| key.len() <= LONGEST_STEP)?;
+        Some(format!("{}#items", tail(visit, &[(name, Some(key))])))
+    };
+    let (first, last) = (view.items.first().map(|i| i.key.as_str()), view.items.last().map(|i| i.key.as_str()));
+    let is_back = matches!(from, Edge::Before(_));
+    // Whoever came from behind came from somewhere; and whoever began at a key has something before it, as far as is known.
+    let (before, behind) = match from {
+        Edge::Before(edge) => (view.next.as_ref().and(first), Some(edge.as_str())),
+        Edge::From(edge) | Edge::After(edge) => (first.or(Some(edge)), view.next.as_deref()),
+        Edge::First => (None, view.next.as_deref()),
+    };
+    let shown = view.items.iter().filter(|i| i.removed_at.is_none()).count();
+    let span = first.zip(last).map(|(first, last)| {
+        format!(" in the order of their keys: {} to {}", show::shorten(first, 60), show::shorten(last, 60))
     });
-    (items, pages)
+    Some(Pages {
+        sentence: format!(
+            "{} of {}{}",
+            show::count(shown as u64),
+            show::count(view.item_count),
+            span.unwrap_or_default()
+        ),
+        first: (*from != Edge::First).then(|| format!("{}#items", tail(visit, &[]))),
+        back: link("until", before),
+        on: match is_back {
+            true => link("from", behind),
+            false => link("behind", behind),
+        },
+        organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
+        from: visit.query.from.clone().unwrap_or_default(),
+    })
 }
 
 fn item(face: &Face, item: &ItemView) -> Item {

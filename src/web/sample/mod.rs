@@ -1,12 +1,13 @@
 //! A hand-made shelf for tests: the irrigation case on one morning, calm or locked out, without engine and without clock.
 
 pub mod keeper;
+mod pages;
 mod planned;
 mod views;
 mod webhooks;
 
-use super::shelf::{Shelf, Slow};
-use crate::domain::cursor::{Cursor, EventsAsk, HistoryAsk, Paged};
+use super::shelf::{ByName, Shelf, Slow};
+use crate::domain::cursor::{EventsAsk, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::finding::{Wanted, Which};
 use crate::domain::ids::*;
@@ -25,6 +26,7 @@ use crate::engine::polling::PollingControls;
 use crate::engine::setup::{ImportLine, ImportView};
 use crate::engine::streams::Standing;
 use crate::engine::view::*;
+use pages::*;
 use planned::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -191,6 +193,10 @@ impl Shelf for Sample {
     fn connections(&self) -> Result<Vec<ConnectionView>, Denied> {
         Ok(self.connections.clone())
     }
+    fn connections_page(&self, of: &Organization, after: Option<&str>, limit: usize) -> ByName<ConnectionView> {
+        let own = self.connections.iter().filter(|c| c.organization == of.0).cloned();
+        Ok(by_name(own.map(|c| (c.name.clone(), c)).collect(), after, limit))
+    }
     fn plans(&self) -> Result<Vec<PlanView>, Denied> {
         Ok(self.plans.clone())
     }
@@ -211,6 +217,12 @@ impl Shelf for Sample {
         let own = self.targets.iter().filter(|t| t.connection == key.connection.0).cloned();
         Ok(own.map(|t| TargetView { items: vec![], ..t }).collect())
     }
+    fn first_targets(&self, key: &ConnectionKey, few: usize) -> Result<Vec<TargetView>, Denied> {
+        Ok(self.targets(key)?.into_iter().take(few).collect())
+    }
+    fn targets_page(&self, key: &ConnectionKey, after: Option<&str>, limit: usize) -> ByName<TargetView> {
+        Ok(by_name(self.targets(key)?.into_iter().map(|t| (t.name.clone(), t)).collect(), after, limit))
+    }
     fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
         self.connection(key)?;
         Ok(self.scans.clone())
@@ -220,19 +232,22 @@ impl Shelf for Sample {
         let own = self.targets.iter().filter(|t| t.connection == key.connection.0 && t.item_count <= few);
         Ok(own.flat_map(|t| t.items.clone()).filter(|i| i.removed_at.is_none()).collect())
     }
-    fn target(&self, key: &TargetKey) -> Result<TargetView, Denied> {
+    fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied> {
         self.connection(&key.connection)?;
         let is = |t: &&TargetView| t.name == key.target.0 && t.connection == key.connection.connection.0;
-        self.targets.iter().find(is).cloned().ok_or_else(|| Denied::NotFound(format!("There is no target {key}.")))
+        let found = self.targets.iter().find(is).cloned();
+        let mut target = found.ok_or_else(|| Denied::NotFound(format!("There is no target {key}.")))?;
+        (target.items, target.next) = some_items(target.items, ask);
+        Ok(target)
     }
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
-        let target = self.target(key)?;
+        let target = self.target(key, &ItemsAsk::default())?;
         let all: Vec<_> = if target.as_of.is_some() { self.history.clone() } else { vec![] };
         let wanted = all.into_iter().filter(|h| ask.item.as_ref().is_none_or(|item| *item == h.key));
         Ok(page(wanted.collect(), ask.from, ask.limit, |h| h.seq))
     }
     fn series(&self, key: &TargetKey, item: &str, _: Span) -> Result<SeriesView, Denied> {
-        let items = self.target(key)?.items;
+        let items = self.target(key, &ItemsAsk::default())?.items;
         let item = items.into_iter().find(|i| i.key == item);
         item.map(|item| views::series(&item)).ok_or_else(|| Denied::NotFound("There is no such item.".to_owned()))
     }
@@ -331,7 +346,7 @@ impl Shelf for Sample {
         self.note(format!("{by} refreshes {key}"));
         Box::pin(async move {
             self.refresh.clone()?;
-            Ok(RefreshView { refreshed: true, target: self.target(key)? })
+            Ok(RefreshView { refreshed: true, target: self.target(key, &ItemsAsk::default())? })
         })
     }
     fn command<'a>(
@@ -399,15 +414,15 @@ impl Shelf for Sample {
         by: &'a str,
     ) -> Slow<'a, (TargetView, bool)> {
         self.note(format!("{by} puts {key} as {body} ({})", phase.map_or("as it is", Phase::word)));
-        Box::pin(async move { Ok((self.target(key)?, false)) })
+        Box::pin(async move { Ok((self.target(key, &ItemsAsk::default())?, false)) })
     }
     fn set_phase<'a>(&'a self, key: &'a TargetKey, to: Phase, by: &'a str) -> Slow<'a, TargetView> {
         self.note(format!("{by} makes {key} {}", to.word()));
-        Box::pin(async move { self.target(key) })
+        Box::pin(async move { self.target(key, &ItemsAsk::default()) })
     }
     fn drop_target<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, ()> {
         self.note(format!("{by} takes {key} away"));
-        Box::pin(async move { self.target(key).map(drop) })
+        Box::pin(async move { self.target(key, &ItemsAsk::default()).map(drop) })
     }
     fn patterns(&self, _: &ConnectionKey) -> Vec<String> {
         vec!["zone".to_owned()]
@@ -439,27 +454,5 @@ impl Shelf for Sample {
         };
         let view = ImportView { connections: vec![line], left_out: vec!["server".to_owned()], done: by.is_some() };
         Box::pin(std::future::ready(Ok(view)))
-    }
-}
-
-fn page<T: Clone>(all: Vec<T>, from: Cursor, limit: usize, id: impl Fn(&T) -> u64) -> Paged<T> {
-    let inside = |x: &&T| match from {
-        Cursor::Newest => true,
-        Cursor::Before(edge) => id(x) < edge,
-        Cursor::After(edge) => id(x) > edge,
-    };
-    let all: Vec<T> = all.iter().filter(inside).cloned().collect();
-    let more = all.len() > limit;
-    let (rows, last) = match from {
-        Cursor::After(_) => (all[..limit.min(all.len())].to_vec(), all.get(limit.saturating_sub(1))),
-        _ => (all[all.len().saturating_sub(limit)..].to_vec(), all.get(all.len().saturating_sub(limit))),
-    };
-    Paged { rows, on: last.filter(|_| more).map(id) }
-}
-
-fn paged<T: Clone>(all: Vec<T>, after: Option<u64>, limit: usize, id: impl Fn(&T) -> u64) -> Vec<T> {
-    match after {
-        Some(after) => all.into_iter().filter(|x| id(x) > after).take(limit).collect(),
-        None => all[all.len().saturating_sub(limit)..].to_vec(),
     }
 }

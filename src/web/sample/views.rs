@@ -293,6 +293,7 @@ pub fn controller() -> TargetView {
             zone("5146", "Vegetable bed"),
             greenhouse,
         ],
+        next: None,
         etag: "0011223344556677".to_owned(),
         reason: String::new(),
         is_undated: false,

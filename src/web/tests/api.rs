@@ -1,6 +1,7 @@
 //! The JSON API, the headers of every answer, and the metrics.
 
 use super::*;
+use crate::engine::view::{ConnectionView, TargetView};
 
 #[tokio::test]
 async fn a_target_carries_its_age_in_every_header() {
@@ -87,6 +88,66 @@ async fn lists_are_paged_by_the_last_number_seen() {
     assert_eq!(page("?after=1018&limit=3").await, (3, 1021.into()));
     assert_eq!(page("?after=1024").await, (0, 1024.into()), "nothing yet; ask again with the same number");
     assert_eq!(site.get("/api/v1/connections/yard/ledger?after=x").await.status(), StatusCode::BAD_REQUEST);
+}
+
+/// Follows `Link` from page to page, as a client does that knows nothing of this API.
+async fn followed(site: &Site, first: &str, wrapper: &str, name: &str) -> Vec<String> {
+    let (path, _) = first.split_once('?').unwrap();
+    let (mut seen, mut next) = (Vec::new(), Some(first.to_owned()));
+    while let Some(address) = next {
+        let answer = site.get(&address).await;
+        let link = head(answer.headers(), "link").to_owned();
+        let body = json(answer).await;
+        let rows = body[wrapper].as_array().unwrap().clone();
+        assert!(rows.len() <= 2, "{address}: {rows:?}");
+        seen.extend(rows.iter().map(|row| row[name].as_str().unwrap().to_owned()));
+        next = link
+            .strip_prefix('<')
+            .and_then(|rest| rest.strip_suffix(">; rel=\"next\""))
+            .map(|to| format!("{path}{to}"));
+        assert_eq!(next.is_some(), body["next"].is_string(), "{address}: {link}");
+    }
+    seen
+}
+
+#[tokio::test]
+async fn lists_by_name_and_key_are_paged_and_say_where_they_go_on() {
+    let mut sample = Sample::calm();
+    let (target, connection) = (sample.targets[0].clone(), sample.connections[0].clone());
+    let named = |name: &str| TargetView { name: name.to_owned(), ..target.clone() };
+    sample.targets.extend(["beds & borders", "a/b", "\u{1f331}", "z"].map(named));
+    sample
+        .connections
+        .extend(["b", "c", "d"].map(|name| ConnectionView { name: name.to_owned(), ..connection.clone() }));
+    sample.connections.push(ConnectionView { name: "x".to_owned(), organization: "north".to_owned(), ..connection });
+    let site = Site::loopback(sample);
+    let all = followed(&site, "/api/v1/connections?limit=2", "connections", "name").await;
+    assert_eq!(all, ["b", "c", "cellar", "d", "yard"], "and none of another organization");
+    let all = followed(&site, "/api/v1/connections/yard/targets?limit=2", "targets", "name").await;
+    assert_eq!(all, ["a/b", "beds & borders", "controller", "z", "\u{1f331}"]);
+    let path = "/api/v1/connections/yard/targets/controller";
+    let all = followed(&site, &format!("{path}?organization=default&limit=2"), "items", "key").await;
+    assert_eq!(all, ["5143", "5144", "5145", "5146", "5147"], "removed ones are among them");
+    let whole = json(site.get(path).await).await;
+    assert_eq!((whole["items"].as_array().unwrap().len(), &whole["next"]), (5, &Value::Null));
+    // Each page is an answer of its own.
+    let tag = async |query: &str| head(site.get(&format!("{path}{query}")).await.headers(), "etag").to_owned();
+    assert_ne!(tag("?limit=2").await, tag("?after=5144&limit=2").await);
+    assert_eq!(site.get(&format!("{path}?limit=x")).await.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn numbered_lists_say_where_they_go_on() {
+    let site = Site::loopback(Sample::calm());
+    let link = async |path: &str| head(site.get(path).await.headers(), "link").to_owned();
+    let history = "/api/v1/connections/yard/targets/controller/history";
+    assert_eq!(link(&format!("{history}?limit=2")).await, "<?limit=2&before=16>; rel=\"prev\"");
+    assert_eq!(link(&format!("{history}?limit=2&before=16")).await, "");
+    assert_eq!(link(&format!("{history}?after=14&limit=2")).await, "<?limit=2&after=16>; rel=\"next\"");
+    assert_eq!(link(&format!("{history}?after=15&limit=2")).await, "");
+    assert_eq!(link("/api/v1/activity?limit=1").await.split(';').next_back(), Some(" rel=\"prev\""));
+    assert_eq!(link("/api/v1/connections/yard/ledger?after=1018&limit=3").await, "<?limit=3&after=1021>; rel=\"next\"");
+    assert_eq!(link("/api/v1/connections/yard/ledger?after=1024").await, "");
 }
 
 #[tokio::test]

@@ -189,9 +189,9 @@ async fn what_others_said_is_text_and_nothing_else() {
 async fn a_long_list_is_paged_and_every_page_is_small() {
     let mut sample = Sample::calm();
     let pattern = sample.targets[0].items[1].clone();
-    sample.targets[0].item_count = 2000;
-    sample.targets[0].items =
-        (0..2000).map(|i| crate::engine::view::ItemView { title: format!("Zone {i}"), ..pattern.clone() }).collect();
+    sample.targets[0].item_count = 10_000;
+    let zone = |i: u32| ItemView { key: format!("{i:05}"), title: format!("Zone {i}"), ..pattern.clone() };
+    sample.targets[0].items = (0..10_000).map(zone).collect();
     let target = sample.targets[0].clone();
     let another =
         |n: usize| TargetView { name: format!("ECO-{n}"), items: Vec::new(), item_count: 0, ..target.clone() };
@@ -203,8 +203,9 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
         "/c/yard/targets",
         "/c/yard/targets?page=2",
         "/c/yard/t/controller",
-        "/c/yard/t/controller?page=80",
-        "/c/yard/t/controller?page=99",
+        "/c/yard/t/controller?behind=01974",
+        "/c/yard/t/controller?from=09999",
+        "/c/yard/t/controller?until=00030",
         "/c/yard/t/controller/history",
         "/spend?range=400d",
         "/activity",
@@ -220,8 +221,47 @@ async fn a_long_list_is_paged_and_every_page_is_small() {
     // Kept for ever by who looked once.
     let shared = include_str!("../../../static/app.css").len() + include_str!("../../../static/app.js").len();
     assert!(shared <= 50_000, "style and script have {shared} bytes");
-    assert!(site.page("/c/yard/t/controller?page=80").await.contains("Zone 1999"));
     assert!(site.page("/c/yard/targets?page=21").await.contains("ECO-999"));
+}
+
+/// Ten thousand of them, without a script: on and back again, and to any key.
+#[tokio::test]
+async fn a_long_list_is_walked_by_its_links() {
+    let mut sample = Sample::calm();
+    let pattern = sample.targets[0].items[1].clone();
+    sample.targets[0].item_count = 10_000;
+    let zone = |i: u32| ItemView { key: format!("zone/{i:05}"), title: format!("Zone {i}."), ..pattern.clone() };
+    sample.targets[0].items = (0..10_000).map(zone).collect();
+    let site = Site::loopback(sample);
+    let titles = |page: &str| {
+        let items = page.split("<ul class=\"items\"").nth(1).and_then(|rest| rest.split("</ul>").next()).unwrap();
+        items.split("<h3>").skip(1).filter_map(|rest| rest.split('<').next()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let link = |page: &str, name: &str| {
+        let nav = page.split("aria-label=\"Pages of items\"").nth(1).and_then(|rest| rest.split("</nav>").next())?;
+        let before = nav.split(&format!("\">{name}</a>")).next().filter(|before| before.len() < nav.len())?;
+        before.rsplit("href=\"").next().map(|to| to.trim_end_matches("#items").to_owned())
+    };
+    let path = "/c/yard/t/controller";
+    let first = site.page(path).await;
+    assert!(first.contains("25 of 10\u{202f}000 in the order of their keys: zone/00000 to zone/00024"), "{first}");
+    assert_eq!((link(&first, "Back"), link(&first, "First")), (None, None));
+    let second = site.page(&format!("{path}{}", link(&first, "On").unwrap())).await;
+    assert_eq!((titles(&second).first().unwrap().as_str(), titles(&second).len()), ("Zone 25.", 25));
+    let back = site.page(&format!("{path}{}", link(&second, "Back").unwrap())).await;
+    assert_eq!(titles(&back), titles(&first), "back is where it came from");
+    assert_eq!(link(&back, "Back"), None);
+    let again = site.page(&format!("{path}{}", link(&back, "On").unwrap())).await;
+    assert_eq!(titles(&again), titles(&second));
+    let last = site.page(&format!("{path}?from=zone%2F09990")).await;
+    assert_eq!((titles(&last).len(), link(&last, "On")), (10, None));
+    assert!(last.contains("name=\"from\" value=\"zone/09990\""));
+    let before = site.page(&format!("{path}{}", link(&last, "Back").unwrap())).await;
+    assert_eq!(titles(&before).last().map(String::as_str), Some("Zone 9989."));
+    assert_eq!(titles(&site.page(&format!("{path}{}", link(&last, "First").unwrap())).await), titles(&first));
+    let nothing = site.page(&format!("{path}?from=zz")).await;
+    assert!(nothing.contains("0 of 10\u{202f}000") && link(&nothing, "Back").is_some(), "{nothing}");
+    assert_eq!(site.get(&format!("{path}?from=a&until=b")).await.status(), StatusCode::BAD_REQUEST);
 }
 
 /// Right to left, of many bytes a character, and HTML; five megabytes of it, wherever a provider has a say.

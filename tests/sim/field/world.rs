@@ -9,7 +9,7 @@ use crate::machine::{FakeClock, Machine, Ms};
 use crate::record::{End, Record, What};
 use crate::scenario::MINUTE;
 use crate::world::{Plant, settle};
-use larder::domain::cursor::{Cursor, HistoryAsk};
+use larder::domain::cursor::{Cursor, HistoryAsk, ItemsAsk};
 use larder::domain::ids::TargetKey;
 use larder::domain::spec::Interval;
 use larder::domain::time::Span;
@@ -251,7 +251,7 @@ fn demonstration() -> Controls {
 }
 
 fn standing(appliance: &Appliance, order: usize) -> Option<Standing> {
-    let view = appliance.target(&target(order)).ok()?;
+    let view = appliance.target(&target(order), &ItemsAsk::default()).ok()?;
     let row = |item: &larder::engine::view::ItemView| {
         let level = item.fields.iter().find_map(|(name, value)| match value {
             FieldShown::Number(level) if name == "level" => Some(*level as u32),
