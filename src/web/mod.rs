@@ -152,6 +152,9 @@ impl WebState {
     }
 }
 
+/// Behind an address by mistake; more are none.
+const MOST_SLASHES: usize = 8;
+
 /// There is nothing here; where there is something without the slash behind it, the way there. Relative, so that it holds behind a
 /// proxy's prefix too.
 async fn nowhere(uri: Uri, method: Method) -> Response {
@@ -160,7 +163,11 @@ async fn nowhere(uri: Uri, method: Method) -> Response {
     if !uri.path().ends_with('/') || last.is_empty() || !matches!(method, Method::GET | Method::HEAD) {
         return StatusCode::NOT_FOUND.into_response();
     }
-    let up = "../".repeat(uri.path().len() - path.len());
+    let slashes = uri.path().len() - path.len();
+    if slashes > MOST_SLASHES {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let up = "../".repeat(slashes);
     let query = uri.query().map(|q| format!("?{q}")).unwrap_or_default();
     match HeaderValue::from_str(&format!("{up}{last}{query}")) {
         Ok(there) => (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, there)]).into_response(),

@@ -2,6 +2,7 @@
 //! and the JSON API. Windows are shortened (5 per 10 s instead of 5 per 5 min), so that a test takes seconds.
 //! They mostly wait: `cargo test --test e2e -- --test-threads=8` takes a third of the time on two cores.
 
+mod abuse;
 mod access;
 mod bodies;
 mod cli;

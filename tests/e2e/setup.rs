@@ -187,3 +187,21 @@ async fn the_configuration_goes_out_and_in_as_one_text_without_a_secret() {
     let view: Value = two.connection("thief").await;
     assert_eq!(view["enabled"], false);
 }
+
+/// Lines in what a form says become no header, neither of the answer nor of what the provider is asked with, and no words of the configuration.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_in_the_fields_of_a_recipe_are_refused() {
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    let app = ready(&provider).await;
+    let lines = "pool\r\nSet-Cookie: evil=1\r\n\r\n[server]\nlisten = \"0.0.0.0:1\"";
+    for field in ["name", "secret", "interval"] {
+        let value = |name: &str, plain: &'static str| if name == field { lines.to_owned() } else { plain.to_owned() };
+        let (name, secret, interval) = (value("name", "pool"), value("secret", "a-plain-key"), value("interval", ""));
+        let form = [("name", name.as_str()), ("secret", secret.as_str()), ("interval", interval.as_str())];
+        let reply = sends(&app, "/setup/sprinkler", "/setup/sprinkler", &form).await;
+        assert!((400..500).contains(&reply.status), "{field}: {} {}", reply.status, reply.body);
+        assert_eq!(reply.header("set-cookie"), None, "{field}");
+        app.get("/c/pool").await.expect(404);
+    }
+    assert_eq!(provider.count(), 0);
+}

@@ -2,13 +2,16 @@
 
 use super::door::Who;
 use super::reader::Reader;
-use super::show::{Chip, Face, Moment};
+use super::show::{self, Chip, Face, Moment};
 use super::{Frame, html};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
 use askama::Template;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
+
+/// Characters of what is said of it: an address of any length may be in it.
+const LONGEST: usize = 1_000;
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -38,7 +41,7 @@ pub fn page(web: &WebState, asked: &Uri, reader: &Reader, problem: &Problem, req
         frame,
         status: problem.kind.status().as_u16(),
         title: problem.kind.title(),
-        detail: problem.detail.clone(),
+        detail: show::shorten(&problem.detail, LONGEST),
         state: problem.state.map(Chip::of),
         wait: problem.retry_after_s.filter(|_| not_before.is_none()),
         not_before,

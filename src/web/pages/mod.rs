@@ -8,6 +8,7 @@ mod burn;
 pub mod connection;
 pub mod controls;
 pub mod credential;
+mod direction;
 pub mod door;
 pub mod error;
 pub mod history;
@@ -237,9 +238,12 @@ fn suffix(organization: &Organization) -> String {
     format!("?organization={}", segment(organization.as_str()))
 }
 
-/// `/c/yard` is one step below the root, `/c/yard/t/x` three.
+/// No page lies deeper.
+const DEEPEST: usize = 16;
+
+/// `/c/yard` is one step below the root, `/c/yard/t/x` three. An address of slashes alone is told that there is nothing, and not at length.
 fn root_of(path: &str) -> String {
-    "../".repeat(path.bytes().filter(|b| *b == b'/').count().saturating_sub(1))
+    "../".repeat(path.bytes().filter(|b| *b == b'/').count().saturating_sub(1).min(DEEPEST))
 }
 
 /// One segment of a path, or one value of a query, percent-encoded (RFC 3986 unreserved characters stay).
@@ -258,7 +262,7 @@ pub fn segment(text: &str) -> String {
 fn html(status: StatusCode, page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => {
-            let text = live::parts::marked(&text);
+            let text = live::parts::marked(&direction::straightened(text));
             let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
             (status, headers, text).into_response()
         }

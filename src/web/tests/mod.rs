@@ -1,5 +1,6 @@
 //! The web room as its visitors meet it: whole requests through the router, before a hand-made shelf.
 
+mod abuse;
 mod access;
 mod api;
 mod document;

@@ -1,5 +1,6 @@
 //! Who may do what, route by route: the routes are those that the router itself names, so that a new one is in the table from its first day. Each is
-//! asked by everybody there is, over each listener; what comes back is held against one rule for each kind of route.
+//! asked by everybody there is, over each listener; what comes back is held against one rule for each kind of route. The whole table, expected and
+//! actual: `cargo test --lib every_route_asks -- --nocapture`.
 
 use super::document::routes;
 use super::*;
@@ -103,7 +104,7 @@ fn expected(kind: Kind, listener: Listener, asker: Asker) -> Option<u16> {
     }
 }
 
-fn filled(path: &str) -> String {
+pub fn filled(path: &str) -> String {
     let known = [
         ("{connection}", "yard"),
         ("{organization}", "default"),
@@ -161,6 +162,10 @@ async fn every_route_asks_who_it_is() {
                     let site = Site::at(listener, Sample::calm());
                     let expected = expected(kind, listener, asker);
                     let status = answer(&site, (method, &path_asked), kind, asker).await;
+                    println!(
+                        "| {method} {path} | {kind:?} | {listener:?} | {asker:?} | {} | {status} |",
+                        expected.map_or("in".to_owned(), |e| e.to_string())
+                    );
                     let fits = match expected {
                         Some(status_expected) => status == status_expected,
                         None => !matches!(status, 401 | 421) && (status != 403 || kind == Kind::Front),
