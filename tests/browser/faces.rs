@@ -11,7 +11,7 @@ use serde_json::Value;
 const PAGES: [&str; 14] = [
     "/",
     "/c/yard",
-    "/c/yard/t/controller",
+    "/c/yard/t/controller?from=1",
     "/c/yard/t/controller/history",
     "/c/yard/targets",
     "/c/yard/controls?interval=30s&interval_for=3h",
@@ -26,6 +26,20 @@ const PAGES: [&str; 14] = [
 ];
 /// Refused; the browser itself says so in its console.
 const REFUSED: &str = "/c/nowhere";
+/// Where nobody is signed in.
+const BEFORE_THE_DOOR: [&str; 4] = ["/sign-in", "/claim", "/settings/tokens", "/setup/larder.toml"];
+const REFUSALS: [&str; 3] = [REFUSED, BEFORE_THE_DOOR[2], BEFORE_THE_DOOR[3]];
+/// Where somebody is.
+const BEHIND_THE_DOOR: [&str; 8] = [
+    "/settings/operators",
+    "/settings",
+    "/setup",
+    "/setup/sprinkler",
+    "/c/pool/setup",
+    "/c/pool/t/controller/edit",
+    "/api/operations/change_target",
+    "/api/types/TargetView",
+];
 /// A page without what it shares with all others.
 const MOST_BYTES: u64 = 50_000;
 
@@ -89,6 +103,11 @@ impl Look<'_> {
     /// With script: whole, usable, small, silent, and alone.
     async fn holds(&self, judged: bool) {
         self.browser.goes_to(&self.url).await;
+        self.stands(judged).await;
+    }
+
+    /// The same of the page that is there.
+    async fn stands(&self, judged: bool) {
         for script in [WIDTH, SMALL, BARE, ELSEWHERE] {
             finds_nothing(self.browser, script, &self.what).await;
         }
@@ -97,7 +116,7 @@ impl Look<'_> {
         if judged {
             finds_nothing(self.browser, AXE, &self.what).await;
         }
-        if self.url.ends_with(REFUSED) {
+        if REFUSALS.iter().any(|path| self.url.ends_with(path)) {
             self.browser.console().await;
         }
         is_silent(self.browser, &self.what).await;
@@ -156,6 +175,94 @@ async fn every_page_has_a_face_for_everybody() {
         }
     }
     assert_eq!(by_readers().await, asked, "looking spends nothing");
+}
+
+/// On both screens, in both lights, with script and without.
+async fn look_at(browser: &Browser, app: &TestApp, paths: &[&str], judged: bool) {
+    for screen in [390, 1280] {
+        if screen == 390 {
+            browser.is_a_phone().await
+        } else {
+            browser.is_a_desk().await
+        }
+        for face in [LIGHT, DARK] {
+            browser.has_wishes(&[face]).await;
+            for path in paths {
+                let what = format!("{path} at {screen} px, {}", face.1);
+                let page = Look { browser, url: format!("http://{}{path}", app.address), what };
+                page.holds(judged).await;
+                page.holds_without_script().await;
+            }
+        }
+    }
+}
+
+/// Fills the form that goes to `action`, and sends it; what stands there then is looked at too.
+async fn fills(browser: &Browser, action: &str, fields: &[(&str, &str)], (what, judged): (&str, bool)) {
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("form.elements['{name}'].value = {value:?};")).collect();
+    let send = format!(
+        "const form = [...document.querySelectorAll('form')].find(f => new URL(f.action).pathname === '{action}');
+        form.closest('details')?.setAttribute('open', ''); {} window.isOld = true;
+        setTimeout(() => form.querySelector('button:not([type=button])').click())",
+        fields.concat()
+    );
+    browser.runs(&send).await;
+    eventually(&format!("{what} is there"), SOON, || async {
+        let there = browser.runs("return window.isOld !== true && document.readyState === 'complete'").await;
+        (there == true).then_some(())
+    })
+    .await;
+    browser.console().await;
+    Look { browser, url: action.to_owned(), what: what.to_owned() }.stands(judged).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_door_and_the_setup_have_a_face_for_everybody() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::limited(5, secs(10)).await;
+    provider.renames(2, ODD_NAME);
+    let mut app = TestApp::prepared(Config::new().with(Connection::plain("other", "http://127.0.0.1:9").not_polled()));
+    app.has_a_recipe(&provider.base_url());
+    app.boots().await;
+    let axe = installed::axe().map(|path| std::fs::read_to_string(path).expect("it was installed"));
+    if let Some(axe) = &axe {
+        browser.carries(axe).await;
+    }
+    let judged = axe.is_some();
+    let url = |path: &str| format!("http://{}{path}", app.address);
+    look_at(&browser, &app, &BEFORE_THE_DOOR, judged).await;
+
+    browser.is_a_phone().await;
+    let password = "four plain words here";
+    browser.goes_to(&url("/claim")).await;
+    let wrong = [("code", "0000-0000-0000"), ("name", "ann"), ("password", password)];
+    fills(&browser, "/claim", &wrong, ("a claim with a wrong code", judged)).await;
+    let log = app.log();
+    let code: String = log.rsplit_once("with the code ").expect("a code").1.chars().take(14).collect();
+    browser.goes_to(&url("/claim")).await;
+    let claim = [("code", code.as_str()), ("name", "ann"), ("password", password)];
+    fills(&browser, "/claim", &claim, ("a claim", judged)).await;
+    browser.goes_to(&url("/settings/tokens")).await;
+    let token = [("name", "phone")];
+    fills(&browser, "/settings/tokens", &token, ("a token that is shown once", judged)).await;
+    browser.goes_to(&url("/settings/operators")).await;
+    fills(&browser, "/settings/operators", &[("name", "ben")], ("a code for another operator", judged)).await;
+    browser.goes_to(&url("/setup/sprinkler")).await;
+    let wrong = [("name", "no such name"), ("secret", "a-secret")];
+    fills(&browser, "/setup/sprinkler", &wrong, ("a connection that cannot be added", judged)).await;
+    browser.goes_to(&url("/setup/sprinkler")).await;
+    let pool = [("name", "pool"), ("secret", "a-secret-that-is-long-enough")];
+    fills(&browser, "/setup/sprinkler", &pool, ("a connection on trial", judged)).await;
+    fills(&browser, "/c/pool/setup/test", &[], ("a connection that was tried", judged)).await;
+    browser.goes_to(&url("/c/pool/t/controller/edit")).await;
+    let words = [("words", "items = \"$.[\"")];
+    fills(&browser, "/c/pool/t/controller/edit", &words, ("words that are wrong", judged)).await;
+    browser.goes_to(&url("/setup")).await;
+    let text = [("text", "[[connection]]\nname = \"x\"\nrecipe = \"sprinkler\"\n")];
+    fills(&browser, "/setup/larder.toml", &text, ("a text that would be taken in", judged)).await;
+    look_at(&browser, &app, &BEHIND_THE_DOOR, judged).await;
+    assert_eq!(provider.count(), 1, "the test of the connection, and nothing else");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,16 +10,7 @@ use serde_json::{Value, json};
 async fn ready(provider: &FakeProvider) -> TestApp {
     let quiet = Connection::plain("other", "http://127.0.0.1:9").not_polled();
     let mut app = TestApp::prepared(Config::new().with(quiet));
-    let recipes = app.folder().join("recipes");
-    std::fs::create_dir_all(&recipes).expect("the test's own folder");
-    let recipe = format!(
-        "provider = \"sprinkler\"\nabout = \"Zones of a sprinkler.\"\nbase_url = \"{}\"\ncredential = {{ query = \"api_key\" }}\n\
-         refresh_min_age = \"0s\"\n[[limit]]\nname = \"status\"\nrequests = 5\nwindow = \"10s\"\nkind = \"rolling\"\n\
-         [[target]]\nname = \"controller\"\nget = \"/statusschedule.php\"\nitems = \"$.relays[*]\"\nkey = \"$.relay_id\"\n\
-         title = \"$.name\"\n[poll]\ninterval = \"2s\"\n",
-        provider.base_url()
-    );
-    std::fs::write(recipes.join("sprinkler.toml"), recipe).expect("the test's own folder");
+    app.has_a_recipe(&provider.base_url());
     app.boots().await;
     app.makes_a_token().await;
     app

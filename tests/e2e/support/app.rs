@@ -74,6 +74,19 @@ impl TestApp {
         std::fs::write(self.config_path(), text).expect("the test's own folder");
     }
 
+    /// Puts a provider of irrigation at this address beside it, as a recipe of the user's own: `sprinkler`.
+    pub fn has_a_recipe(&self, base_url: &str) {
+        let recipes = self.folder().join("recipes");
+        std::fs::create_dir_all(&recipes).expect("the test's own folder");
+        let recipe = format!(
+            "provider = \"sprinkler\"\nabout = \"Zones of a sprinkler.\"\nbase_url = \"{base_url}\"\ncredential = {{ query = \"api_key\" }}\n\
+             refresh_min_age = \"0s\"\n[[limit]]\nname = \"status\"\nrequests = 5\nwindow = \"10s\"\nkind = \"rolling\"\n\
+             [[target]]\nname = \"controller\"\nget = \"/statusschedule.php\"\nitems = \"$.relays[*]\"\nkey = \"$.relay_id\"\n\
+             title = \"$.name\"\n[poll]\ninterval = \"2s\"\n"
+        );
+        std::fs::write(recipes.join("sprinkler.toml"), recipe).expect("the test's own folder");
+    }
+
     pub fn folder(&self) -> &Path {
         self.home.path()
     }
