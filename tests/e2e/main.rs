@@ -11,6 +11,7 @@ mod controls;
 mod credential;
 mod door;
 mod events;
+mod examples;
 mod failures;
 mod file;
 mod findings;

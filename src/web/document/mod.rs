@@ -1,7 +1,8 @@
 //! The document of the API (OpenAPI 3.1), at `/openapi.json`. What stands at the handlers and read models makes it; what holds of many routes alike
-//! (who may, how errors look, what an address names) is added by rule, so that no handler can forget it. Knows routers; must not know what a
+//! (who may, how errors look, what an address names) is added by rule, so that no handler can forget it; and what was answered, as an example. Knows routers; must not know what a
 //! handler does.
 
+mod examples;
 mod problem;
 pub mod routes;
 mod rules;
@@ -38,6 +39,7 @@ pub fn document() -> &'static Document {
         // Structures of texts and numbers: they always become JSON.
         let mut value = serde_json::to_value(routes.into_openapi()).unwrap_or_default();
         rules::complete(&mut value);
+        examples::show(&mut value);
         let text = Bytes::from(value.to_string());
         let tag = headers::tag_of(&text);
         Document { value, text, tag }

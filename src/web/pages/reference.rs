@@ -46,6 +46,8 @@ struct Operation {
     parameters: Vec<Row>,
     body: Option<Shape>,
     answers: Vec<Answer>,
+    /// What was answered once, with its status.
+    example: Option<(String, String)>,
 }
 
 struct Answer {
@@ -161,8 +163,14 @@ async fn operation(State(web): State<WebState>, Path(asked): Path<String>, visit
         parameters: one["parameters"].as_array().into_iter().flatten().map(parameter).collect(),
         body: body.map(|content| shape(&content["schema"])),
         answers: members(&one["responses"]).map(|(status, response)| answer(status, resolved(response))).collect(),
+        example: members(&one["responses"]).find_map(|(status, response)| given(status, response)),
     };
     Ok(html(StatusCode::OK, &page))
+}
+
+fn given(status: &str, response: &Value) -> Option<(String, String)> {
+    let example = response["content"]["application/json"].get("example")?;
+    Some((status.to_owned(), serde_json::to_string_pretty(example).ok()?))
 }
 
 async fn kind(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {

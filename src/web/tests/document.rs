@@ -224,11 +224,39 @@ fn operations() -> impl Iterator<Item = &'static Value> {
     document().value["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values())
 }
 
+const ANEW: &str = "the examples of the document are written anew as tests/e2e/examples.rs says";
+
+#[test]
+fn every_operation_has_an_answer_that_was_given_and_is_as_its_schema_says() {
+    let document = &document().value;
+    for operation in operations() {
+        let id = operation["operationId"].as_str().unwrap();
+        let good = operation["responses"].as_object().unwrap().iter().filter(|(status, _)| status.starts_with('2'));
+        let told: Vec<&Value> =
+            good.map(|(_, one)| &one["content"]["application/json"]).filter(|c| c.is_object()).collect();
+        let examples: Vec<&&Value> = told.iter().filter(|content| content.get("example").is_some()).collect();
+        assert_eq!(examples.len(), usize::from(!told.is_empty() && id != "openapi"), "{id}: {ANEW}");
+        for content in examples {
+            let wrong = otherwise(&content["schema"], &content["example"], document, id);
+            assert!(wrong.is_empty(), "{ANEW}: {wrong:#?}");
+        }
+    }
+    for name in ["Problem401", "Problem404", "Problem422"] {
+        let content = &document["components"]["responses"][name]["content"]["application/problem+json"];
+        assert!(content["example"]["detail"].is_string(), "{name}");
+        let wrong = otherwise(&content["schema"], &content["example"], document, name);
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
 fn walk(value: &Value, at: &mut impl FnMut(&Value)) {
     at(value);
     match value {
         Value::Array(items) => items.iter().for_each(|item| walk(item, at)),
-        Value::Object(members) => members.values().for_each(|member| walk(member, at)),
+        // An answer that was given is no part of what the document says of others.
+        Value::Object(members) => {
+            members.iter().filter(|(name, _)| *name != "example").for_each(|(_, member)| walk(member, at));
+        }
         _ => {}
     }
 }
