@@ -127,7 +127,7 @@ impl Live {
         let (store, opening, verdict) = opened;
         let mut notes = Vec::new();
         let stored = scribe::take_in(config, &mut settings, &store, &mut notes)?;
-        let Settings { server, polling, connections, puttable, shown } = settings;
+        let Settings { server, polling, backup, connections, puttable, shown } = settings;
         let putting = reload::putting(&puttable);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let keyring = keys::open(&server.data, &opening, &connections, &secrets, &store, redactor.clone(), &mut notes)?;
@@ -163,6 +163,7 @@ impl Live {
             }
         };
         appliance.employ(Arc::new(scribe::Desk::beside(config)));
+        appliance.back_up_regularly(backup);
         let serving = sockets.serve(&appliance, &server, shown);
         if let Err(failure) = begin(verdict, &mut running).await {
             serving.stop().await;

@@ -17,7 +17,7 @@
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
 //! rules/       pure decisions: attempts, budget, line, schedule, breaker, throttle, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
-//!              freshness, plan, delivery, trial, gateway, stream, succession
+//!              freshness, plan, delivery, trial, gateway, stream, succession, backup
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
 //! ```

@@ -66,7 +66,9 @@ impl Live {
         }
         let mut notes: Vec<String> = waiting(&configured.server, &settings.server).into_iter().collect();
         self.appliance.reread_polling(settings.polling).await;
-        self.serving.configured.reread("polling", settings.shown);
+        self.serving.configured.reread("polling", settings.shown.clone());
+        self.appliance.back_up_regularly(settings.backup);
+        self.serving.configured.reread("backup", settings.shown);
         for gone in runs.iter().filter(|own| settings.connections.iter().all(|spec| spec.key != own.key)) {
             notes.extend(self.lets_go(gone).await);
         }

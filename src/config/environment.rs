@@ -2,6 +2,7 @@
 //! sign: `server.listen` is `LARDER_SERVER_LISTEN`, `poll.interval` of connection `yard` is
 //! `LARDER_CONNECTION_YARD_POLL_INTERVAL`. Reads no environment itself: it is handed one.
 
+use super::backup::BACKUP;
 use super::place::{Place, Problems, suggestion};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,6 +69,10 @@ impl Environment {
         self.pick("polling", &POLLING)
     }
 
+    pub(super) fn of_backup(&self) -> Variables {
+        self.pick("backup", &BACKUP)
+    }
+
     pub(super) fn of_connection(&self, name: &str) -> Variables {
         self.pick(&format!("connection.{name}"), &CONNECTION_KEYS)
     }
@@ -86,6 +91,7 @@ impl Environment {
         let mut known: Vec<String> = PLAIN_VARIABLES.iter().map(|v| (*v).to_owned()).collect();
         known.extend(SERVER_KEYS.iter().map(|key| variable(&format!("server.{key}"))));
         known.extend(POLLING.iter().map(|key| variable(&format!("polling.{key}"))));
+        known.extend(BACKUP.iter().map(|key| variable(&format!("backup.{key}"))));
         let mut owners: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for name in connections {
             owners.entry(variable(name)).or_default().insert(name);

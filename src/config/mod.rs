@@ -4,6 +4,7 @@
 //! A file is read table by table (`section`), each table into a draft where every key may be absent (`draft`), a recipe into
 //! the same draft below it; then the whole is checked together (`finish`). Nothing stops at the first error.
 
+mod backup;
 mod door;
 mod draft;
 mod environment;
@@ -34,6 +35,7 @@ pub use environment::{Environment, PLAIN_VARIABLES};
 pub use put::Puttable;
 pub use recipe::{Recipe, Recipes, is_built_in};
 
+use crate::domain::backup::BackupSpec;
 use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
@@ -58,10 +60,12 @@ use std::path::{Path, PathBuf};
 pub struct Settings {
     pub server: ServerSpec,
     pub polling: PollingSpec,
+    /// `None`: none is made without anybody asking.
+    pub backup: Option<BackupSpec>,
     pub connections: Vec<ConnectionSpec>,
     /// For targets that are put while the appliance runs.
     pub puttable: Puttable,
-    /// The keys of `[server]` and `[polling]`, as they are shown.
+    /// The keys of `[server]`, `[polling]` and `[backup]`, as they are shown.
     pub shown: Vec<Setting>,
 }
 
@@ -198,7 +202,7 @@ fn read(
     let document = Document::new(0, &file.display().to_string(), text);
     let Some(table) = document.tables(text, &mut problems) else { return Err(problems.into_errors()) };
     let root = Section::root(&document, table.get_ref());
-    root.only(&["server", "polling", "connection"], &[], &mut problems);
+    root.only(&["server", "polling", "backup", "connection"], &[], &mut problems);
     let folder = file.parent().unwrap_or(Path::new(""));
     let server = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
     let mut shown = Vec::new();
@@ -210,6 +214,10 @@ fn read(
     let polling_section = polling;
     let polling = server::read_polling(polling_section.as_ref(), &mut problems);
     shown.extend(server::shown_polling(polling_section.as_ref(), &polling));
+    let backup = root.clone().with_variables(environment.of_backup().under("backup")).table("backup", &mut problems);
+    let backup_section = backup;
+    let backup = backup::read(backup_section.as_ref(), folder, &mut problems);
+    shown.extend(server::shown_backup(backup_section.as_ref(), backup.as_ref()));
     let mut reader = Reader::new(folder, environment, recipes, expressions);
     let sections = root.tables("connection", &mut problems);
     let mut connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
@@ -219,7 +227,7 @@ fn read(
         server::list_variables(file, &mut connections);
     }
     if problems.is_empty() {
-        Ok(Settings { server, polling, connections, puttable, shown })
+        Ok(Settings { server, polling, backup, connections, puttable, shown })
     } else {
         Err(problems.into_errors())
     }

@@ -5,6 +5,7 @@ use super::environment::POLLING;
 use super::place::Problems;
 use super::section::Section;
 use super::{door, gateway, words};
+use crate::domain::backup::{BackupSpec, When};
 use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::polling::{MOST_WORKERS, PollingSpec};
@@ -99,6 +100,17 @@ pub(super) fn shown(section: Option<&Section<'_>>, spec: &ServerSpec) -> Vec<Set
 pub(super) fn shown_polling(section: Option<&Section<'_>>, spec: &PollingSpec) -> Vec<Setting> {
     let values = [("enabled", spec.enabled.to_string()), ("workers", spec.workers.to_string())];
     values.into_iter().map(|(key, value)| setting("polling", section, key, value)).collect()
+}
+
+/// Nothing where none is made.
+pub(super) fn shown_backup(section: Option<&Section<'_>>, spec: Option<&BackupSpec>) -> Vec<Setting> {
+    let Some(spec) = spec else { return Vec::new() };
+    let (key, when) = match &spec.when {
+        When::Every(span) => ("every", span.to_string()),
+        When::Daily { at, time_zone } => ("at", format!("{:02}:{:02} {time_zone}", at.0 / 60, at.0 % 60)),
+    };
+    let values = [("folder", spec.folder.display().to_string()), (key, when), ("keep", spec.keep.to_string())];
+    values.into_iter().map(|(key, value)| setting("backup", section, key, value)).collect()
 }
 
 fn setting(table: &str, section: Option<&Section<'_>>, key: &str, value: String) -> Setting {

@@ -1,5 +1,6 @@
 //! The nouns. Knows `std` and `serde` only: no clock, no I/O, no decision.
 
+pub mod backup;
 pub mod base_path;
 pub mod charge;
 pub mod connection;

@@ -7,6 +7,7 @@ use super::connections::Connections;
 use super::gateway::room::Room;
 use super::notes::Notes;
 use super::polling::Polling;
+use super::regular::Regular;
 use super::setup::Scribe;
 use super::streams::Streams;
 use super::targets::Target;
@@ -62,6 +63,8 @@ pub struct Core {
     /// Event streams that are read, or were lately.
     pub streams: Streams,
     pub notes: Notes,
+    /// Backups that are made by themselves.
+    pub regular: Regular,
     pub stop: CancellationToken,
     /// What a crash left behind is settled and the loops run. Before that nobody's wish is taken up.
     pub begun: CancellationToken,
@@ -108,6 +111,7 @@ impl Core {
             started: now.stamp(),
             streams: Streams::default(),
             notes: Notes::of_start(notes),
+            regular: Regular::default(),
             stop: CancellationToken::new(),
             begun: CancellationToken::new(),
             events: broadcast::channel(EVENT_BUFFER).0,

@@ -10,7 +10,7 @@
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
 //! * [`setup`] connections written in the browser
 //! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
-//! * [`restored`] the first start from a backup or another copy · [`retention`] how long histories are kept, where somebody says so
+//! * [`regular`] backups that nobody asks for · [`restored`] the first start from a backup or another copy · [`retention`] how long histories are kept, where somebody says so
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`burning`] how the units of a limit go · [`series`] how the fields of an item went
 //! * [`stood`] how connections stood, change by change
@@ -43,6 +43,7 @@ pub mod polling;
 pub mod present;
 pub mod probe;
 pub mod put;
+pub mod regular;
 pub mod restored;
 pub mod retention;
 pub mod roster;
@@ -135,6 +136,7 @@ impl Running {
         }
         core.spawn(controls::watch(core.clone()));
         core.spawn(retention::run(core.clone()));
+        core.spawn(regular::run(core.clone()));
         core.spawn(scans::move_on(core.clone()));
         gateway::filed::restore(core).map_err(|e| e.to_string())?;
         core.spawn(gateway::filed::tidy(core.clone()));

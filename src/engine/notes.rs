@@ -1,4 +1,4 @@
-//! Sentences for people: about the last start, and about a configuration that was read anew since.
+//! Sentences for people: about the last start, about a configuration that was read anew since, and about a backup that was not made.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -6,11 +6,12 @@ pub struct Notes {
     start: Vec<String>,
     /// What of the configuration is not in force.
     unapplied: RwLock<Vec<String>>,
+    backup: RwLock<Option<String>>,
 }
 
 impl Notes {
     pub fn of_start(start: Vec<String>) -> Notes {
-        Notes { start, unapplied: RwLock::default() }
+        Notes { start, unapplied: RwLock::default(), backup: RwLock::default() }
     }
 
     pub fn start(&self) -> &[String] {
@@ -22,8 +23,14 @@ impl Notes {
         *self.unapplied.write().unwrap_or_else(PoisonError::into_inner) = notes;
     }
 
+    /// Why the last one was not made; `None`: it was. Whether one had failed before.
+    pub fn backup(&self, failed: Option<String>) -> bool {
+        std::mem::replace(&mut *self.backup.write().unwrap_or_else(PoisonError::into_inner), failed).is_some()
+    }
+
     pub fn all(&self) -> Vec<String> {
         let unapplied = self.unapplied.read().unwrap_or_else(PoisonError::into_inner);
-        self.start.iter().chain(unapplied.iter()).cloned().collect()
+        let backup = self.backup.read().unwrap_or_else(PoisonError::into_inner);
+        self.start.iter().chain(unapplied.iter()).chain(backup.iter()).cloned().collect()
     }
 }

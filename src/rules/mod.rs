@@ -3,6 +3,7 @@
 pub mod address;
 pub mod asking;
 pub mod attempts;
+pub mod backup;
 pub mod breaker;
 pub mod budget;
 pub mod calendar;

@@ -8,6 +8,7 @@ mod access;
 mod answered;
 mod audit;
 mod backup;
+mod backups;
 mod begin;
 mod behind;
 mod books;
@@ -56,6 +57,7 @@ mod work;
 mod write;
 
 pub use backup::verify;
+pub use backups::{forget_old_backups, newest_backup};
 pub use behind::Verdict;
 pub use copied::{Copied, CopyKind};
 pub use entry::{read_row, table_names};

@@ -134,7 +134,7 @@ pub(super) fn empty(place: &str) -> StoreError {
 
 pub(super) fn folder_missing(place: &str, folder: &str) -> StoreError {
     StoreError::Io(format!(
-        "{place} cannot be created, its folder {folder} does not exist: create the folder, or name another file under `data`"
+        "{place} cannot be created, its folder {folder} does not exist: create the folder, or name another file"
     ))
 }
 

@@ -224,3 +224,35 @@ async fn a_command_that_waited_in_a_plain_copy_is_not_sent_again() {
     stays("zone 2 is not run again", 2, secs(9), || provider.count_of(SET_ZONE)).await;
     provider.was_never_over();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backups_are_made_by_themselves_and_one_that_fails_is_told_until_one_succeeds() {
+    let provider = FakeProvider::unlimited().await;
+    let extra = "[backup]\nfolder = \"kept\"\nevery = \"1s\"\nkeep = 2\n".to_owned();
+    let config = Config { extra, ..Config::yard(&provider.base_url()) };
+    let app = TestApp::start(config).await;
+    let says = |words: &'static str| {
+        let app = &app;
+        async move { app.get("/").await.expect(200).body.contains(words).then_some(()) }
+    };
+    // Its folder is not there.
+    eventually("the page says so", SOON, || says("was not made")).await;
+    let kept = app.folder().join("kept");
+    std::fs::create_dir(&kept).expect("the test's own folder");
+    let names = || {
+        let files = std::fs::read_dir(&kept).expect("the folder").map(|file| file.expect("a file").file_name());
+        let mut names: Vec<String> = files.map(|name| name.to_string_lossy().into_owned()).collect();
+        names.retain(|name| name.ends_with(".redb"));
+        names.sort();
+        names
+    };
+    let first = eventually("a backup", SOON, || async { names().first().cloned() }).await;
+    eventually("the oldest goes", SOON, || async { (!names().contains(&first)).then_some(()) }).await;
+    assert!(names().len() <= 3, "two stay, and one more for a moment: {:?}", names());
+    eventually("the page says nothing of it any more", SOON, || async {
+        (says("was not made").await).is_none().then_some(())
+    })
+    .await;
+    let newest = kept.join(names().pop().expect("a backup"));
+    app.larder(&["verify", &newest.display().to_string()]).await.expect(0);
+}

@@ -1,5 +1,6 @@
 //! Configuration as people write it, right and wrong. Error sentences are held word by word: they are the surface.
 
+mod backup;
 mod errors;
 mod manual;
 mod overlay;

@@ -1,0 +1,137 @@
+//! Backups that nobody asks for, by `[backup]`: made when they are due, found whole, and only then the oldest of the folder go. One that fails is told
+//! until one succeeds. When one is due is for `rules::backup`, the copy and the folder are the store's.
+
+use super::appliance::Appliance;
+use super::core::Core;
+use super::words::clock_time;
+use crate::domain::backup::BackupSpec;
+use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::time::{Now, Span, Wall};
+use crate::rules::backup::{Past, due, name};
+use crate::store::{Commit, StoreError, forget_old_backups, newest_backup};
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::Notify;
+
+/// The wall clock may be set: nobody sleeps for longer without a look at it.
+const LOOK: Span = Span::from_secs(600);
+
+#[derive(Default)]
+pub struct Regular {
+    wanted: RwLock<Option<BackupSpec>>,
+    changed: Notify,
+}
+
+impl Appliance {
+    /// From now on; `None`: none is made by itself.
+    pub fn back_up_regularly(&self, wanted: Option<BackupSpec>) {
+        let regular = &self.core.regular;
+        let mut was = regular.wanted.write().unwrap_or_else(PoisonError::into_inner);
+        if *was != wanted {
+            *was = wanted;
+            regular.changed.notify_one();
+        }
+    }
+}
+
+/// Runs until the engine stops; sleeps while no backups are wanted.
+pub async fn run(core: Arc<Core>) {
+    let mut past = Past { since: core.clock.now().wall(), ..Past::default() };
+    while !core.stop.is_cancelled() {
+        let wanted = core.regular.wanted.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = core.clock.now();
+        let wait = wanted.as_ref().map(|spec| {
+            past.newest = newest_backup(&spec.folder, now.wall());
+            due(spec, past, now.wall()).since(now.wall())
+        });
+        if let (Some(spec), Some(Span::ZERO)) = (&wanted, wait) {
+            past.failed = make(&core, spec, &now).await.then_some(now.wall());
+            continue;
+        }
+        let sleeps = async {
+            match wait {
+                Some(wait) => core.clock.sleep_until(now.steady + wait.min(LOOK)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = core.stop.cancelled() => return,
+            () = core.regular.changed.notified() => {
+                past = Past { since: core.clock.now().wall(), ..Past::default() };
+                if core.regular.wanted.read().unwrap_or_else(PoisonError::into_inner).is_none() {
+                    over(&core, "Backups are not made by themselves any more.".to_owned()).await;
+                }
+            }
+            () = sleeps => {}
+        }
+    }
+}
+
+/// Whether it failed.
+async fn make(core: &Core, spec: &BackupSpec, now: &Now) -> bool {
+    let path = spec.folder.join(name(now.wall()));
+    let made = match core.store.backup(&path, core.clock.mark()).await {
+        Ok(sentence) => forget_old_backups(&spec.folder, spec.keep, now.wall()).map(|gone| (sentence, gone)),
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok((sentence, gone)) => {
+            let old = if gone == 0 { String::new() } else { format!("; of the old ones {gone} went") };
+            tracing::info!("{sentence}{old}");
+            over(core, format!("A backup was made: {}{old}.", path.display())).await;
+            false
+        }
+        Err(error) => {
+            failed(core, spec, &error, now).await;
+            true
+        }
+    }
+}
+
+/// For log and pages.
+fn sentence(error: &StoreError, newest: Option<Wall>, now: Wall) -> String {
+    let last = match newest {
+        Some(made) => format!("the newest that lies there is from {}", clock_time(made, now)),
+        None => "none lies there".to_owned(),
+    };
+    format!("The backup of {} was not made, and {last}: {error}.", clock_time(now, now))
+}
+
+/// It stands on the pages until one succeeds; in the activity once.
+async fn failed(core: &Core, spec: &BackupSpec, error: &StoreError, now: &Now) {
+    let sentence = sentence(error, newest_backup(&spec.folder, now.wall()), now.wall());
+    tracing::error!("{sentence}");
+    if !core.notes.backup(Some(sentence.clone())) {
+        tell(
+            core,
+            format!("{sentence} It is tried again within the hour; nothing in {} was deleted.", spec.folder.display()),
+        )
+        .await;
+    }
+}
+
+async fn over(core: &Core, message: String) {
+    core.notes.backup(None);
+    tell(core, message).await;
+}
+
+async fn tell(core: &Core, message: String) {
+    let at = core.clock.now().stamp();
+    let event = NewEvent { kind: EventKind::Appliance, at, connection: None, target: None, message };
+    match core.commit(Commit { events: vec![event], ..Commit::default() }).await {
+        Ok(events) => core.publish(events),
+        Err(error) => tracing::error!("what became of a backup could not be written down: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_says_what_lies_there() {
+        let error = StoreError::Full("there is no room for x".to_owned());
+        let now = Wall(1_796_026_800_000);
+        assert!(sentence(&error, None, now).contains("was not made, and none lies there: there is no room for x."));
+        assert!(sentence(&error, Some(Wall(now.0 - 60_000)), now).contains("the newest that lies there is from "));
+    }
+}

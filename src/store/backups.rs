@@ -1,0 +1,53 @@
+//! A folder of backups: what lies there, by name, and that there are no more than are wanted. Files without a name of ours are nobody's business.
+
+use super::StoreError;
+use super::sentences::{self, Doing};
+use crate::domain::time::Wall;
+use crate::rules::backup;
+use std::fs;
+use std::path::Path;
+
+/// When the newest of those that lie there was made, by its name; `None`: there is none, or no such folder. What is of the future is not counted.
+pub fn newest_backup(folder: &Path, now: Wall) -> Option<Wall> {
+    names(folder).ok()?.iter().filter_map(|name| backup::made(name)).filter(|made| *made <= now).max()
+}
+
+/// Deletes the oldest, if there are more than `keep`. How many went. Called once a newer one is there and was found whole.
+pub fn forget_old_backups(folder: &Path, keep: u32, now: Wall) -> Result<usize, StoreError> {
+    let failed = |e: std::io::Error| sentences::explain_io(&folder.display().to_string(), Doing::Reading, &e);
+    let old = backup::surplus(names(folder).map_err(failed)?, keep, now);
+    for name in &old {
+        let path = folder.join(name);
+        let place = path.display().to_string();
+        fs::remove_file(&path)
+            .map_err(|e| StoreError::Io(format!("the old backup {place} could not be deleted ({e})")))?;
+    }
+    Ok(old.len())
+}
+
+fn names(folder: &Path) -> std::io::Result<Vec<String>> {
+    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_stay() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let at = |day: i64| Wall(1_796_000_000_000 + day * 86_400_000);
+        assert_eq!(newest_backup(folder.path(), at(0)), None);
+        for day in [0, 3, 1, 2, 9] {
+            fs::write(folder.path().join(backup::name(at(day))), "").unwrap();
+        }
+        fs::write(folder.path().join("mine.redb"), "").unwrap();
+        assert_eq!(newest_backup(folder.path(), at(4)), Some(at(3)));
+        assert_eq!(forget_old_backups(folder.path(), 2, at(3)).unwrap(), 3);
+        let mut left = names(folder.path()).unwrap();
+        left.sort();
+        assert_eq!(left, [backup::name(at(2)), backup::name(at(3)), "mine.redb".to_owned()]);
+        assert!(forget_old_backups(&folder.path().join("no"), 2, at(3)).is_err());
+    }
+}
