@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct Conn {
     pub spec: ConnectionSpec,
-    /// Tells its specifications apart: with another one it begins nothing any more.
+    /// Tells its specifications apart, the later ones greater: with an earlier one it begins nothing any more.
     pub edition: u64,
     /// How targets that are put are read.
     pub putting: Arc<Putting>,

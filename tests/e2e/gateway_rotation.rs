@@ -1,5 +1,5 @@
-//! The gateway while a credential becomes another one: what the old key read is not for who asks with the new one, and streams are opened with the
-//! new one (CASES P1).
+//! The gateway while a credential or a connection becomes another one: what the old key read is not for who asks with the new one, and streams are
+//! opened by the connection that is (CASES P1).
 
 use crate::support::script::{Asked, Script};
 use crate::support::secret::new_secret;
@@ -141,4 +141,37 @@ async fn p4_a_stream_that_the_old_key_opened_ends_and_is_gone_on_with_by_the_new
     let openings = feed.openings();
     assert_eq!(openings.iter().map(|o| o.key == new).collect::<Vec<_>>(), [false, true], "{openings:?}");
     assert_eq!((openings[1].last.as_deref(), feed.open()), (Some("1"), 1));
+}
+
+/// Written otherwise, and taken away and back: its credential is the same throughout.
+#[tokio::test(flavor = "multi_thread")]
+async fn p4_a_stream_of_a_connection_that_was_ends_and_is_gone_on_with_by_the_one_that_is() {
+    let feed = Feed::start().await;
+    let yard = Config::yard(&feed.base_url()).tuned(|c| c.no_limits().body("").every("1h"));
+    let other = Connection::plain("other", &feed.base_url()).not_polled();
+    let written = |app: &mut TestApp, connections: &[Connection]| {
+        app.configure(Config { connections: connections.to_vec(), ..yard.clone() });
+        app.rereads();
+    };
+    let tuned = yard.connections[0].clone().limit("openings", 100, "1h", "");
+    let mut app = TestApp::start(yard.clone().with(other.clone())).await;
+    let ask = Ask::get("/gateway/yard/events").header("accept", "text/event-stream");
+    let mut tab = Events::open(app.address, &ask).await;
+    for connections in [vec![tuned.clone(), other.clone()], vec![other.clone()]] {
+        let said = feed.says("something").to_string();
+        assert_eq!(tab.next(SOON).await.expect("an event").id, said.parse().ok());
+        written(&mut app, &connections);
+        assert!(tab.next(SOON).await.is_none(), "what the connection opened that was ends");
+        if connections.len() == 1 {
+            app.get("/c/yard").await.expect(404);
+            written(&mut app, &[tuned.clone(), other.clone()]);
+            eventually("it is there", SOON, || async { (app.get("/c/yard").await.status == 200).then_some(()) }).await;
+        }
+        tab = Events::open(app.address, &ask.clone().header("last-event-id", &said)).await;
+    }
+    feed.says("the last");
+    assert_eq!(tab.next(SOON).await.expect("an event").data, "the last");
+    let openings = feed.openings();
+    let last: Vec<_> = openings.iter().map(|opening| opening.last.as_deref()).collect();
+    assert_eq!(last, [None, Some("1"), Some("2")]);
 }

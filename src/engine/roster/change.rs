@@ -77,7 +77,9 @@ impl<'a> Change<'a> {
         let (hooks, hooks_begun) = webhooks::hooks(&core.store, spec)?;
         let provenance = joining.stored.as_ref().map_or(Provenance::Configured, Provenance::of);
         let lacks_secret = arrival.lacks_secret;
-        let conn = Conn { webhooks: hooks, since: known.since, provenance, lacks_secret, ..conn };
+        // Later than every one before, also than one of its name that was taken away: what that began is not this one's.
+        let edition = core.connections.version() + 1;
+        let conn = Conn { edition, webhooks: hooks, since: known.since, provenance, lacks_secret, ..conn };
         let (conn, targets) = match before {
             None => {
                 let targets = conn.targets.now().to_vec();
@@ -230,7 +232,6 @@ fn followed(
         false => Arc::new(Desk::new(&new.spec).map_err(Denied::Invalid)?),
     };
     let conn = Conn {
-        edition: before.edition + 1,
         left: before.left.clone(),
         secret_since: if arrival.differs { now.stamp() } else { before.secret_since },
         targets: Arc::clone(&before.targets),

@@ -157,12 +157,22 @@ async fn read(core: &Core, shared: &Shared, ear: &mut Option<Ear>, mut flow: Eve
     }
 }
 
-/// Whether an operator has stopped the connection, or it is another now: what was opened with the old credential, or by the old words, ends.
+/// Whether the connection is another now, or gone: what was opened with the old credential, or by the old words, ends.
+fn is_over(core: &Core, shared: &Shared) -> Option<String> {
+    let why = match () {
+        () if core.connections.is_superseded(&shared.conn) => "the connection was changed",
+        () if shared.conn.left.is_cancelled() => "the connection was taken away",
+        () => return None,
+    };
+    shared.change(|state| state.course.over());
+    Some(why.to_owned())
+}
+
+/// Whether that is so, or an operator has stopped the connection.
 async fn no_more(core: &Core, shared: &Shared) -> Option<String> {
     let conn = &shared.conn;
-    if core.connections.is_superseded(conn) {
-        shared.change(|state| state.course.over());
-        return Some("the connection was changed".to_owned());
+    if let Some(why) = is_over(core, shared) {
+        return Some(why);
     }
     if !core.may_ask(conn, &*conn.state.lock().await, Caller::Gateway) {
         let until = core.clock.now().steady + LATER;
@@ -178,7 +188,7 @@ async fn wait(core: &Core, shared: &Shared, ear: &mut Option<Ear>, at: Steady) {
         () = core.clock.sleep_until(at) => {}
         () = shared.left.notified() => {}
         () = core.stop.cancelled() => {}
-        () = rung(ear) => {
+        () = rung(ear) => if is_over(core, shared).is_none() {
             let (conn, now) = (&shared.conn, core.clock.now());
             let ask = conn.ask(Caller::Gateway, shared.wanted.endpoint.clone(), shared.wanted.cost);
             let may_ask = core.may_ask(conn, &*conn.state.lock().await, Caller::Gateway);

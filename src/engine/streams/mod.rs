@@ -103,6 +103,10 @@ impl Streams {
         known.retain(|_, shared| !shared.state().course.is_forgotten(now.steady, REMEMBERED));
         let base = conn.spec.base_url.trim_end_matches('/');
         let name = (conn.credential, format!("{base}{}", address.place.target));
+        // A connection that was asks for nothing any more: whoever comes is given a stream of the one that is.
+        if known.get(&name).is_some_and(|shared| shared.conn.edition < conn.edition) {
+            known.remove(&name);
+        }
         if !known.contains_key(&name) && known.len() >= MOST {
             return Err(Denied::Unavailable("as many streams are open as Larder keeps open".to_owned()));
         }
