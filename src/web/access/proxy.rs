@@ -58,9 +58,9 @@ pub fn came(
     Ok(Came { listener, peer: asker(proxy, headers).or(peer), tls, user })
 }
 
-/// The last address that no trusted proxy has: what stands before it can be said by anybody.
+/// The last address that no trusted proxy has: what stands before it, or before something that is no address, can be said by anybody.
 fn asker(proxy: &TrustedProxy, headers: &HeaderMap) -> Option<IpAddr> {
-    let lines = headers.get_all(&FORWARDED_FOR).iter().filter_map(|line| line.to_str().ok());
+    let lines = headers.get_all(&FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default());
     let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
     let addresses = hops.iter().rev().map_while(|hop| hop.parse::<IpAddr>().ok());
     addresses.into_iter().find(|address| !proxy.is(*address))
@@ -96,6 +96,7 @@ pub fn unknown_user(name: &str) -> Problem {
 mod tests {
     use super::*;
     use crate::domain::proxy::Network;
+    use axum::http::HeaderValue;
 
     fn trusted() -> TrustedProxy {
         let networks = vec![Network::parse("10.0.0.0/24").unwrap()];
@@ -105,7 +106,7 @@ mod tests {
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         lines.iter().for_each(|(name, value)| {
-            headers.append(*name, value.parse().unwrap());
+            headers.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         });
         headers
     }
@@ -139,6 +140,7 @@ mod tests {
             (&["198.51.100.1", "192.0.2.7, 10.0.0.9"], "192.0.2.7"),
             (&["rubbish"], "10.0.0.5"),
             (&["192.0.2.7, rubbish"], "10.0.0.5"),
+            (&["192.0.2.7", "ü"], "10.0.0.5"),
             (&[], "10.0.0.5"),
         ] {
             let lines: Vec<_> = lines.iter().map(|line| ("x-forwarded-for", *line)).collect();
