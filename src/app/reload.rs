@@ -12,6 +12,7 @@ use crate::domain::webhook::WebhookUrl;
 use crate::engine::put::Putting;
 use crate::engine::roster::Joining;
 use crate::engine::rotation::Reread;
+use crate::engine::view::Denied;
 use crate::upstream::Door;
 use crate::upstream::boundary::read_secrets;
 use std::path::Path;
@@ -108,13 +109,17 @@ impl Live {
 
     /// It is not in the file any more. Where one of its name is stored, that counts again. A sentence where it cannot go.
     async fn lets_go(&self, gone: &ConnectionSpec) -> Option<String> {
-        let stored = self.appliance.stored_connections().ok()?.into_iter().find(|(key, _)| *key == gone.key);
-        let mut done = self.appliance.part(&gone.key, BY).await;
-        if let (Ok(()), Some((_, stored))) = (&done, stored) {
-            done = self.appliance.store(&stored.text, stored.standing, None, BY).await.map(drop);
-        }
-        let why = done.err()?;
+        let why = self.gives_way(&gone.key).await.err()?;
         Some(format!("connection {} is not taken away: {}", gone.key.connection, why.sentence()))
+    }
+
+    async fn gives_way(&self, key: &ConnectionKey) -> Result<(), Denied> {
+        let stored = self.appliance.stored_connection(key)?;
+        self.appliance.part(key, BY).await?;
+        if let Some(stored) = stored {
+            self.appliance.store(&stored.text, stored.standing, None, BY).await?;
+        }
+        Ok(())
     }
 
     /// A connection that is new, or written otherwise. A sentence where it cannot be in force.

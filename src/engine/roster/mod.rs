@@ -68,9 +68,9 @@ impl Appliance {
         self.core.connections.get(key).is_some()
     }
 
-    /// Those that are stored beside the configuration.
-    pub fn stored_connections(&self) -> Result<Vec<(ConnectionKey, StoredConnection)>, Denied> {
-        Ok(self.core.store.stored_connections()?)
+    /// As it is stored beside the configuration.
+    pub fn stored_connection(&self, key: &ConnectionKey) -> Result<Option<StoredConnection>, Denied> {
+        Ok(self.core.store.stored_connection(key)?)
     }
 
     /// A new connection, or one that is written in another way now. Goes on if the caller goes away.

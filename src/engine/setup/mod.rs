@@ -179,7 +179,7 @@ impl Appliance {
 
     fn stored(&self, key: &ConnectionKey) -> Result<StoredConnection, Denied> {
         let missing = || Denied::NotFound(format!("no connection \"{}\" is stored here", key.connection));
-        self.core.store.stored_connection(key)?.ok_or_else(missing)
+        self.stored_connection(key)?.ok_or_else(missing)
     }
 
     /// What the file says is changed in the file.
