@@ -181,8 +181,11 @@ async fn part(core: &Arc<Core>, key: &ConnectionKey, by: &str) -> Result<(), Den
     core.connections.remove(key);
     let others = change::others(core, conn.credential, key);
     if !others.is_empty() {
-        let staying = change::together(core, conn.credential, others, &now).map_err(Denied::Unavailable)?;
-        core.connections.replace(staying);
+        match change::together(core, conn.credential, others, &now) {
+            Ok(staying) => core.connections.replace(staying),
+            // They go on with the budget of before, which counts what the one that went declared besides: never over.
+            Err(why) => tracing::error!(connection = %key, "who shares its credential keeps its limits until a restart: {why}"),
+        }
     }
     conn.sharing.leave(key, &core.store);
     drop(state);
