@@ -52,7 +52,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 25] = [
+    /// In the order of the enumeration, whose last is `Internal`: with one forgotten this does not compile.
+    pub const ALL: [Kind; Kind::Internal as usize + 1] = [
         Kind::BadRequest,
         Kind::TokenNeeded,
         Kind::BadToken,
@@ -77,6 +78,7 @@ impl Kind {
         Kind::Busy,
         Kind::Provider,
         Kind::OnlyCached,
+        Kind::Unrecorded,
         Kind::Internal,
     ];
 
