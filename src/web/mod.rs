@@ -22,6 +22,7 @@ mod pages;
 mod period;
 mod serving;
 pub mod shelf;
+mod streams;
 mod svg;
 
 #[cfg(test)]
@@ -47,15 +48,10 @@ use shelf::Shelf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_http::compression::CompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 
-/// Event streams that may be open at once; each holds one socket and one place in the broadcast.
-const STREAMS: usize = 1024;
-/// They never take more than this share of the sockets: a page must always find one.
-const STREAM_SHARE: usize = 2;
 /// The longest that a request may take: a refresh waits for the provider at most its own timeout.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -74,7 +70,7 @@ struct Shared {
     form_key: FormKey,
     zone: TimeZone,
     stop: CancellationToken,
-    streams: Arc<Semaphore>,
+    streams: streams::Places,
     http: metrics::HttpMetrics,
     /// Random start and counter of request ids.
     boot: u32,
@@ -100,8 +96,8 @@ impl WebState {
             limits: Limits::default(),
             form_key: FormKey::random(),
             zone,
+            streams: streams::Places::new(stop.clone()),
             stop,
-            streams: Arc::new(Semaphore::new(STREAMS.min(Bounds::of_machine().sockets / STREAM_SHARE))),
             http: metrics::HttpMetrics::default(),
             boot: u32::from_le_bytes(boot),
             requests: AtomicU64::new(0),
@@ -143,6 +139,9 @@ impl WebState {
     }
     fn form_key(&self) -> &FormKey {
         &self.shared.form_key
+    }
+    fn streams(&self) -> &streams::Places {
+        &self.shared.streams
     }
     fn zone(&self) -> &TimeZone {
         &self.shared.zone

@@ -6,21 +6,21 @@ use super::WebState;
 use super::access::Viewer;
 use super::access::guard::is_still_let_in;
 use super::api::{refuse_unknown, scope};
-use super::errors::{Kind, Problem};
+use super::errors::Problem;
 use super::shelf::Shelf;
+use super::streams::unbuffered;
 use crate::domain::cursor::Audience;
 use crate::domain::event::{Event as Happened, EventKind};
 use crate::domain::ids::{EventId, Organization};
 use crate::engine::view::EventView;
 use axum::Extension;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::http::{HeaderMap, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
 use serde_json::json;
-use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -30,8 +30,6 @@ use utoipa::IntoParams;
 pub const REPLAY: usize = 1000;
 const RETRY: Duration = Duration::from_secs(3);
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// The longest life of a stream: the client comes back, and its token is looked at again.
-const LIFETIME: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -117,28 +115,15 @@ pub async fn stream(
     refuse_unknown(&uri, &["connection", "after", "build"])?;
     let organization = scope(&viewer, asked.organization.as_deref())?;
     let resume = resume_from(&request, asked.after.as_deref())?;
-    let Ok(place) = web.shared.streams.clone().try_acquire_owned() else {
-        return Err(Problem::new(Kind::Busy, "Too many event streams are open.").retry_after(15));
-    };
-    let stop = web.shared.stop.clone();
+    let place = web.streams().take()?;
     let filter = Filter { organization, connection: asked.connection, audience: viewer.audience() };
-    let end = async move {
-        tokio::select! { () = stop.cancelled() => {} () = tokio::time::sleep(LIFETIME) => {} }
-    };
     // Subscribed before the replay is read: what happens in between is in both, and told once.
     let live = web.shelf().subscribe();
     let (missed, last) = replay(web.shelf(), resume);
-    let frames = frames((web, viewer), filter, live, missed, last).take_until(end).map(move |frame| {
-        let _held = &place;
-        Ok::<_, Infallible>(frame.to_sse())
-    });
+    let frames = place.lasting(frames((web, viewer), filter, live, missed, last).map(|frame| frame.to_sse()));
     let hello = futures_util::stream::once(async { Ok(Event::default().retry(RETRY).comment("larder")) });
     let body = Sse::new(hello.chain(frames)).keep_alive(KeepAlive::new().interval(COMMENT_EVERY).text("still here"));
-    let headers = [
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
-    ];
-    Ok((headers, body).into_response())
+    Ok((unbuffered(), body).into_response())
 }
 
 /// `Last-Event-ID` (what a browser sends by itself) wins over `after=`.

@@ -8,19 +8,16 @@ use crate::engine::gateway::given::How;
 use crate::engine::gateway::place::Address;
 use crate::engine::streams::{Came, Joined, Reader};
 use crate::web::WebState;
-use crate::web::errors::{Kind, Problem};
+use crate::web::errors::Problem;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt};
-use std::convert::Infallible;
+use futures_util::Stream;
 use std::time::Duration;
 use tokio::time::timeout;
 
 const EVENT_STREAM: &str = "text/event-stream";
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// The longest life of a reader's stream: it comes back with its last event id, and its token is looked at again.
-const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Whether the client takes a stream and nothing else, as an `EventSource` does.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
@@ -42,9 +39,7 @@ pub(super) async fn answer(
     address: &Address,
     headers: &HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let Ok(place) = web.shared.streams.clone().try_acquire_owned() else {
-        return Err(Problem::new(Kind::Unavailable, "Too many event streams are open.").retry_after(15));
-    };
+    let place = web.streams().take()?;
     let joined = entrance.stream(address, last_event_id(headers).as_deref()).await;
     let (reader, came) = match joined.inspect_err(|_| entrance.counted(How::Refused))? {
         Joined::Reading(reader, came) => (reader, came),
@@ -58,15 +53,7 @@ pub(super) async fn answer(
         Came::ToOthers => (How::Collapsed, "larder; fwd=miss; collapsed"),
     };
     entrance.counted(how);
-    let stop = web.shared.stop.clone();
-    let end = async move {
-        tokio::select! { () = stop.cancelled() => {} () = tokio::time::sleep(LIFETIME) => {} }
-    };
-    let body = blocks(reader).take_until(end).map(move |block| {
-        let _held = &place;
-        Ok::<_, Infallible>(block)
-    });
-    let mut response = respond(StatusCode::OK, told, Body::from_stream(body));
+    let mut response = respond(StatusCode::OK, told, Body::from_stream(place.lasting(blocks(reader))));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     Ok(response)

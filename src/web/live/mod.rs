@@ -11,6 +11,7 @@ use super::api::scope;
 use super::build::BUILD;
 use super::errors::{Kind, Problem};
 use super::events::Filter;
+use super::streams::unbuffered;
 use crate::domain::event::{Event as Happened, EventKind};
 use axum::Extension;
 use axum::Router;
@@ -24,7 +25,6 @@ use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -41,8 +41,6 @@ const BEAT: Duration = Duration::from_secs(10);
 /// Budgets refill without an event: after so many signs the page is drawn anyway.
 const BEATS: u32 = 3;
 const RETRY: Duration = Duration::from_secs(3);
-/// The longest life of a stream: the page comes back, and who reads it is looked at again.
-const LIFETIME: Duration = Duration::from_secs(3600);
 /// No page is longer.
 const MOST: usize = 4 << 20;
 
@@ -83,9 +81,7 @@ pub async fn stream(
     let organization = scope(&viewer, asked.organization.as_deref())?;
     let page =
         asked.page.parse::<PathAndQuery>().map_err(|_| Problem::bad_request("The page's address cannot be read."))?;
-    let Ok(place) = web.shared.streams.clone().try_acquire_owned() else {
-        return Err(Problem::new(Kind::Unavailable, "Too many event streams are open.").retry_after(15));
-    };
+    let place = web.streams().take()?;
     let filter = Filter { organization, connection: asked.connection, audience: viewer.audience() };
     let bound = bound.map(|Extension(bound)| bound).unwrap_or_default();
     let sight = Sight { pages, page, viewer, bound, headers: as_page(headers) };
@@ -96,21 +92,10 @@ pub async fn stream(
         Drawn::Gone => return Err(Problem::new(Kind::NotFound, "There is no such page, or it keeps still.")),
         Drawn::NotNow => return Err(Problem::new(Kind::Unavailable, "The page cannot be drawn now.").retry_after(15)),
     };
-    let stop = web.shared.stop.clone();
-    let end = async move {
-        tokio::select! { () = stop.cancelled() => {} () = tokio::time::sleep(LIFETIME) => {} }
-    };
     let have = read_have(&asked.have);
-    let events = events(web, sight, filter, heard, (first, have)).take_until(end).map(move |event| {
-        let _held = &place;
-        Ok::<_, Infallible>(event)
-    });
+    let events = place.lasting(events(web, sight, filter, heard, (first, have)));
     let hello = futures_util::stream::once(async { Ok(Event::default().retry(RETRY).comment("larder")) });
-    let headers = [
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
-    ];
-    Ok((headers, Sse::new(hello.chain(events))).into_response())
+    Ok((unbuffered(), Sse::new(hello.chain(events))).into_response())
 }
 
 /// As the browser would ask for the page itself.
