@@ -1,6 +1,6 @@
 //! The shell: loops that drain, handlers that are plain functions. Only `fetch` sees both store and upstream.
 //!
-//! * [`core`] what everybody shares, [`mod@conn`] a connection as it runs, [`connections`] those that run now, [`roster`] how they come, change and go, [`accounts`] what each spends as, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget
+//! * [`core`] what everybody shares, [`mod@conn`] a connection as it runs, [`connections`] those that run now, [`roster`] how they come, change and go, [`accounts`] what each spends as, [`targets`] the changing set of a connection, [`sharing`] what spends from one budget, [`members`] and who
 //! * [`put`] targets that come and go, [`phases`] how they live, [`trigger`] those that became active
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`access`] who may come in: operators, sessions, claim codes, tokens
@@ -33,6 +33,7 @@ pub mod gateway;
 pub mod holding;
 pub mod items;
 pub mod jobs;
+pub mod members;
 pub mod notes;
 pub mod operate;
 pub mod phases;

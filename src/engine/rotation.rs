@@ -4,10 +4,11 @@
 
 use super::accounts::{self, with_secret};
 use super::appliance::Appliance;
-use super::build;
 use super::core::{Conn, Core};
 use super::fetch::{holds, token};
+use super::members::{self, Member};
 use super::view::{ConnectionView, Denied};
+use crate::domain::connection::ConnectionState;
 use crate::domain::credential::{CredentialState, NewSecret, SetSecret};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{ConnectionKey, CredentialId};
@@ -153,7 +154,7 @@ impl Rotation {
         // No answer is judged, and no target put, while one takes the other's place.
         let changing = self.conn.targets.changing.lock().await;
         let state = self.conn.state.lock().await;
-        let replaced = self.replaced(core).map_err(Denied::Unavailable)?;
+        let replaced = self.replaced(core, &state).map_err(Denied::Unavailable)?;
         let events = match self.commit(core)? {
             Some(commit) => core.commit(commit).await?,
             None => Vec::new(),
@@ -233,7 +234,7 @@ impl Rotation {
     }
 
     /// The connection with its new credential, and those that share that with it: their limits are one budget now (F1).
-    fn replaced(&self, core: &Core) -> Result<Vec<Conn>, String> {
+    fn replaced(&self, core: &Core, state: &ConnectionState) -> Result<Vec<Conn>, String> {
         let (credential, since) = (self.counts_for(), self.next.since);
         let secret_since = if self.considered.differs { self.now.stamp() } else { self.conn.secret_since };
         let lacks_secret = self.spec.secret == SecretSource::Sealed
@@ -244,16 +245,9 @@ impl Rotation {
         if !self.moves() {
             return Ok(vec![new]);
         }
-        let others = core.connections.values().filter(|conn| conn.credential == credential);
-        let members: Vec<Conn> = others.map(|conn| (*conn).clone()).chain([new]).collect();
-        let specs: Vec<&ConnectionSpec> = members.iter().map(|conn| &conn.spec).collect();
-        let sharing = build::shared(&core.store, credential, &specs, &self.now)?;
-        core.form_line(credential);
-        for conn in &members {
-            sharing.wishes(&conn.spec.key, conn.sharing.wish(&conn.spec.key));
-            sharing.scan(&conn.spec.key, conn.scans.clone());
-            sharing.follow(&conn.spec.key, conn.targets.now(), &core.store);
-        }
-        Ok(members.into_iter().map(|conn| Conn { sharing: Arc::clone(&sharing), ..conn }).collect())
+        let mut members = members::others(core, credential, &new.spec.key);
+        let targets = new.targets.now();
+        members.push(Member::new(new, state, targets));
+        members::together(core, credential, members, &self.now)
     }
 }

@@ -3,15 +3,16 @@
 use super::Joining;
 use crate::domain::connection::ConnectionState;
 use crate::domain::credential::{CredentialState, SetSecret};
-use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::ids::CredentialId;
 use crate::domain::setup::Provenance;
 use crate::domain::spec::ConnectionSpec;
-use crate::domain::time::{Now, Span};
+use crate::domain::time::Now;
 use crate::engine::accounts;
 use crate::engine::build::{self, Ground};
 use crate::engine::core::{Conn, Core};
 use crate::engine::fetch::token;
 use crate::engine::gateway::desk::Desk;
+use crate::engine::members::{Member, others, together};
 use crate::engine::scans::Scan;
 use crate::engine::sharing::Sharing;
 use crate::engine::targets::{Target, TargetSet};
@@ -143,8 +144,8 @@ impl<'a> Change<'a> {
     /// It, and those that share its credential: their limits are one budget (F1).
     fn members(&self, core: &Core) -> Result<Vec<Conn>, String> {
         let mut members = others(core, self.credential, &self.conn.spec.key);
-        let (wish, targets) = (self.conn.lasting_wish(&self.state), Arc::new(TargetSet::of(self.targets.clone())));
-        members.push(Member { conn: self.conn.clone(), wish, targets });
+        let targets = Arc::new(TargetSet::of(self.targets.clone()));
+        members.push(Member::new(self.conn.clone(), &self.state, targets));
         if self.conn.spec.oauth.is_some() {
             core.renews(self.credential);
             let apart = token::apart(self.credential);
@@ -152,40 +153,6 @@ impl<'a> Change<'a> {
         }
         together(core, self.credential, members, &self.now)
     }
-}
-
-/// One of those that spend together: how often it wishes to be polled, and what it asks.
-pub struct Member {
-    conn: Conn,
-    wish: Option<Span>,
-    targets: Arc<TargetSet>,
-}
-
-/// Those that spend with this credential, beside one.
-pub fn others(core: &Core, credential: CredentialId, beside: &ConnectionKey) -> Vec<Member> {
-    let others = core.connections.values().filter(|conn| conn.credential == credential && conn.spec.key != *beside);
-    let member = |conn: Arc<Conn>| {
-        let (wish, targets) = (conn.sharing.wish(&conn.spec.key), conn.targets.now());
-        Member { conn: (*conn).clone(), wish, targets }
-    };
-    others.map(member).collect()
-}
-
-/// Their one budget, installed anew.
-pub fn together(core: &Core, credential: CredentialId, members: Vec<Member>, now: &Now) -> Result<Vec<Conn>, String> {
-    let specs: Vec<&ConnectionSpec> = members.iter().map(|member| &member.conn.spec).collect();
-    let sharing = build::shared(&core.store, credential, &specs, now)?;
-    core.form_line(credential);
-    for Member { conn, wish, targets } in &members {
-        sharing.wishes(&conn.spec.key, *wish);
-        if let Some(lives) = conn.sharing.token_life.learned() {
-            sharing.token_life.learn(Some(lives));
-        }
-        sharing.scan(&conn.spec.key, conn.scans.clone());
-        sharing.follow(&conn.spec.key, Arc::clone(targets), &core.store);
-    }
-    let shares = |member: Member| Conn { sharing: Arc::clone(&sharing), credential, ..member.conn };
-    Ok(members.into_iter().map(shares).collect())
 }
 
 fn unusable(why: String) -> Denied {

@@ -10,7 +10,7 @@ use super::fetch::token;
 use super::put::Putting;
 use super::view::Denied;
 use super::webhooks::{self, Hook};
-use super::{findings, poller, trigger};
+use super::{findings, members, poller, trigger};
 use crate::domain::connection::ConnectionState;
 use crate::domain::credential::CredentialState;
 use crate::domain::event::{EventKind, NewEvent};
@@ -179,9 +179,9 @@ async fn part(core: &Arc<Core>, key: &ConnectionKey, by: &str) -> Result<(), Den
     // From here on nothing of it is admitted; what was admitted before is heard out, or was not sent.
     conn.left.cancel();
     core.connections.remove(key);
-    let others = change::others(core, conn.credential, key);
+    let others = members::others(core, conn.credential, key);
     if !others.is_empty() {
-        match change::together(core, conn.credential, others, &now) {
+        match members::together(core, conn.credential, others, &now) {
             Ok(staying) => core.connections.replace(staying),
             // They go on with the budget of before, which counts what the one that went declared besides: never over.
             Err(why) => tracing::error!(connection = %key, "who shares its credential keeps its limits until a restart: {why}"),
