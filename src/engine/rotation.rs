@@ -165,6 +165,10 @@ impl Rotation {
         }
         keyring.adopt(self.considered, self.conn.credential, counts_for);
         core.connections.replace(replaced);
+        if let Some(conn) = core.connections.get(&self.spec.key) {
+            // It may not have wished for anything while it had nothing to send.
+            conn.sharing.wishes(&self.spec.key, conn.lasting_wish(&state));
+        }
         if counts_for != self.conn.credential {
             self.conn.sharing.leave(&self.spec.key, &core.store);
         }
