@@ -107,6 +107,13 @@ pub struct ConnectionSpec {
     pub gateway: GatewaySpec,
 }
 
+impl ConnectionSpec {
+    /// Whether it sends a credential that is nowhere but in the data file: nothing is asked before somebody has set it.
+    pub fn waits_for_a_secret(&self) -> bool {
+        self.secret == SecretSource::Sealed && self.carrier != Carrier::None
+    }
+}
+
 /// Timeouts and bounds of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkSpec {

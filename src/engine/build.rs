@@ -15,7 +15,7 @@ use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
 use crate::domain::limit::merge;
 use crate::domain::scan::ScanSpec;
 use crate::domain::setup::Provenance;
-use crate::domain::spec::{Carrier, ConnectionSpec, SecretSource, TargetSpec};
+use crate::domain::spec::{ConnectionSpec, TargetSpec};
 use crate::domain::time::{Now, Stamp};
 use crate::rules::classify::Classifier;
 use crate::rules::quota::Reader;
@@ -126,8 +126,7 @@ pub fn connection(
 
 /// Whether it sends a credential that nobody has set yet.
 pub fn lacks_secret(keyring: Option<&Keyring>, spec: &ConnectionSpec) -> bool {
-    let is_set = keyring.is_none_or(|keyring| keyring.is_set(&spec.key));
-    spec.secret == SecretSource::Sealed && spec.carrier != Carrier::None && !is_set
+    spec.waits_for_a_secret() && keyring.is_some_and(|keyring| !keyring.is_set(&spec.key))
 }
 
 /// The state with the first poll in it, of one that never polled.

@@ -12,7 +12,7 @@ use crate::domain::connection::ConnectionState;
 use crate::domain::credential::{CredentialState, NewSecret, SetSecret};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::spec::{Carrier, ConnectionSpec, SecretSource};
+use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::time::{Now, Stamp};
 use crate::store::{Commit, Write};
 use crate::upstream::keyring::{Change, Considered, Keyring};
@@ -241,9 +241,7 @@ impl Rotation {
     fn replaced(&self, core: &Core, state: &ConnectionState) -> Result<Vec<Conn>, String> {
         let (credential, since) = (self.counts_for(), self.next.since);
         let secret_since = if self.considered.differs { self.now.stamp() } else { self.conn.secret_since };
-        let lacks_secret = self.spec.secret == SecretSource::Sealed
-            && self.spec.carrier != Carrier::None
-            && self.considered.secrets().0.is_none();
+        let lacks_secret = self.spec.waits_for_a_secret() && self.considered.secrets().0.is_none();
         let new =
             Conn { spec: self.spec.clone(), credential, since, secret_since, lacks_secret, ..(*self.conn).clone() };
         if !self.moves() {

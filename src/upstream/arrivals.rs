@@ -9,7 +9,7 @@ use super::messenger::Addresses;
 use super::route::Route;
 use super::tokens::{Joining, identity};
 use crate::domain::ids::{ConnectionKey, CredentialId};
-use crate::domain::spec::{Carrier, ConnectionSpec, SecretSource};
+use crate::domain::spec::ConnectionSpec;
 
 /// What the file has of a connection's secrets, sealed.
 #[derive(Default)]
@@ -61,8 +61,7 @@ impl HttpDoor {
             Some(oauth) => identity(self.keyring.installation(), oauth),
             None => considered.fingerprint,
         };
-        let lacks_secret =
-            spec.secret == SecretSource::Sealed && spec.carrier != Carrier::None && considered.secrets().0.is_none();
+        let lacks_secret = spec.waits_for_a_secret() && considered.secrets().0.is_none();
         let (spec, differs, tokens) = (spec.clone(), considered.differs, stored.tokens);
         Ok(Arrival { credential, differs, lacks_secret, note, spec, considered, route, renewing, addresses, tokens })
     }
