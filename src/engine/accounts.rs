@@ -53,18 +53,18 @@ pub fn remembered(parts: &Parts, now: &Now) -> Result<Remembered, String> {
     Ok(Remembered { of, writes })
 }
 
-/// What is remembered of a connection, once it has this secret.
+/// What is remembered of a connection, once it has this secret. `before`: what is remembered now.
 pub fn with_secret(
     store: &Store,
     spec: &ConnectionSpec,
+    before: Option<&CredentialState>,
     secret: CredentialId,
     now: &Now,
 ) -> Result<CredentialState, Denied> {
-    let before = store.credential(&spec.key)?;
     if spec.oauth.is_some() {
-        return Ok(before.unwrap_or_default());
+        return Ok(before.cloned().unwrap_or_default());
     }
-    let next = succeed(before.as_ref(), &store.credentials()?, secret, spec.new_secret, now.stamp());
+    let next = succeed(before, &store.credentials()?, secret, spec.new_secret, now.stamp());
     next.map_err(|TwoBudgets| Denied::Invalid(two_budgets(spec)))
 }
 

@@ -61,7 +61,8 @@ pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
         let (hooks, begun) = webhooks::hooks(&parts.store, spec).map_err(|e| e.to_string())?;
         firsts.extend(begun);
         let state = parts.store.connection(&spec.key).map_err(|e| e.to_string())?.unwrap_or_default();
-        let conn = connection(ground, spec, Arc::clone(sharing), (&state, now), &mut notes)?;
+        let (conn, targets) = connection(ground, spec, Arc::clone(sharing), (&state, now), Arc::default(), &mut notes)?;
+        conn.targets.replace(targets);
         let since = credentials.get(&spec.key).map(|known| known.since).unwrap_or_default();
         let provenance = parts.stored.get(&spec.key).cloned().unwrap_or(Provenance::Configured);
         let lacks_secret = lacks_secret(parts.door.keyring(), spec);
@@ -87,19 +88,20 @@ pub fn build(parts: &Parts, now: &Now) -> Result<Built, String> {
     Ok(Built { conns: conns.collect(), firsts, notes })
 }
 
-/// Alone, with nothing of one before it.
+/// With nothing of one before it but its place among the targets, and those that it will have: apart, so that nothing is another before that
+/// is durable.
 pub fn connection(
     ground: Ground<'_>,
     spec: &ConnectionSpec,
     sharing: Arc<Sharing>,
     (state, now): (&ConnectionState, &Now),
+    among: Arc<Targets>,
     notes: &mut Vec<String>,
-) -> Result<Conn, String> {
-    let set = Arc::new(Targets::default());
-    set.replace(targets(ground, spec, &set, notes)?);
+) -> Result<(Conn, Vec<Arc<Target>>), String> {
+    let targets = targets(ground, spec, &among, notes)?;
     let classifier = Classifier::compile(&spec.rules, &spec.waits).map_err(|e| e.join("; "))?;
-    Ok(Conn {
-        scans: scans(ground.store, spec, &set)?,
+    let conn = Conn {
+        scans: scans(ground.store, spec, &among)?,
         edition: 0,
         putting: Arc::clone(ground.putting),
         provenance: Provenance::Configured,
@@ -109,7 +111,7 @@ pub fn connection(
         since: Stamp::default(),
         secret_since: Stamp::default(),
         classifier: Arc::new(classifier.reading(&spec.reading)),
-        targets: set,
+        targets: among,
         triggers: Arc::default(),
         installation: ground.installation,
         quota: Arc::new(Reader::compile(&spec.quotas, &spec.waits.sources).map_err(|e| e.join("; "))?),
@@ -121,7 +123,8 @@ pub fn connection(
         webhooks: Vec::new(),
         desk: Arc::new(Desk::new(spec)?),
         spec: spec.clone(),
-    })
+    };
+    Ok((conn, targets))
 }
 
 /// Whether it sends a credential that nobody has set yet.
@@ -137,7 +140,7 @@ pub fn first_poll(conn: &Conn, state: &ConnectionState, now: &Now) -> Option<Con
 
 /// Those of the file, and those that operators put. One that cannot be read any more stays where it is and does not run. `among`: what runs
 /// of this connection, which they will be.
-pub fn targets(
+fn targets(
     ground: Ground<'_>,
     spec: &ConnectionSpec,
     among: &Targets,
@@ -172,7 +175,7 @@ pub fn targets(
     Ok(targets)
 }
 
-pub fn scans(store: &Store, spec: &ConnectionSpec, targets: &Targets) -> Result<Vec<Arc<Scan>>, String> {
+fn scans(store: &Store, spec: &ConnectionSpec, targets: &Targets) -> Result<Vec<Arc<Scan>>, String> {
     let prices = prices(store, spec)?;
     let scan = |scan: &ScanSpec| {
         let known = known(store, spec, &scan.question, Origin::Configured, &prices)?;

@@ -132,8 +132,9 @@ impl Rotation {
         if let From::Configuration(source, new_secret) = &from {
             (spec.secret, spec.new_secret) = (source.clone(), *new_secret);
         }
-        let before = core.store.credential(&spec.key)?.unwrap_or_default();
-        let mut next = with_secret(&core.store, &spec, considered.fingerprint, &now)?;
+        let before = core.store.credential(&spec.key)?;
+        let mut next = with_secret(&core.store, &spec, before.as_ref(), considered.fingerprint, &now)?;
+        let before = before.unwrap_or_default();
         if let From::Operator(by) = &from {
             let set = |sealed: &Vec<u8>| SetSecret { sealed: sealed.clone(), by: by.clone(), at: now.stamp() };
             next.set = considered.sealed.as_ref().map(set);

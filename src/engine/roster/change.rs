@@ -11,7 +11,6 @@ use crate::engine::accounts;
 use crate::engine::build::{self, Ground};
 use crate::engine::core::{Conn, Core};
 use crate::engine::fetch::token;
-use crate::engine::gateway::desk::Desk;
 use crate::engine::members::{Member, others, together};
 use crate::engine::scans::Scan;
 use crate::engine::sharing::Sharing;
@@ -29,7 +28,8 @@ pub struct Change<'a> {
     joining: Joining,
     before: Option<&'a Arc<Conn>>,
     arrival: Arrival,
-    /// What is remembered of its credential.
+    /// What is remembered of its credential, as it was and as it will be.
+    remembered: Option<CredentialState>,
     known: CredentialState,
     credential: CredentialId,
     /// As it will run, without its place in the budget.
@@ -38,7 +38,7 @@ pub struct Change<'a> {
     state: ConnectionState,
     notes: Vec<String>,
     /// First states of webhooks that are new.
-    hooks_begun: Vec<Write>,
+    begun: Vec<Write>,
     now: Now,
 }
 
@@ -55,16 +55,15 @@ impl<'a> Change<'a> {
             Some(_) => state,
             None => core.store.connection(&spec.key)?.unwrap_or_default(),
         };
-        let stored =
-            Stored { set: core.store.credential(&spec.key)?.and_then(|s| s.set).map(|s| s.sealed), tokens: None };
-        let stored = Stored { tokens: tokens(core, spec)?, ..stored };
+        let remembered = core.store.credential(&spec.key)?;
         let set = match (&joining.set, core.door.keyring()) {
             (Some(secret), Some(keyring)) => Some(keyring.sealed_for(spec, secret).map_err(unusable)?),
             _ => None,
         };
-        let stored = Stored { set: set.clone().or(stored.set), ..stored };
+        let earlier = || remembered.as_ref().and_then(|known| known.set.as_ref()).map(|set| set.sealed.clone());
+        let stored = Stored { set: set.clone().or_else(earlier), tokens: tokens(core, spec)? };
         let arrival = core.door.look_at(spec, &joining.secrets, stored).map_err(Denied::Invalid)?;
-        let mut known = accounts::with_secret(&core.store, spec, arrival.credential, &now)?;
+        let mut known = accounts::with_secret(&core.store, spec, remembered.as_ref(), arrival.credential, &now)?;
         let by = || joining.by.clone();
         known.set = set.map(|sealed| SetSecret { sealed, by: by(), at: now.stamp() }).or(known.set);
         let credential = match spec.oauth {
@@ -74,8 +73,10 @@ impl<'a> Change<'a> {
         let mut notes: Vec<String> = arrival.note.iter().cloned().collect();
         let ground = Ground { store: &core.store, installation: core.installation, putting: &joining.putting };
         let alone = Arc::new(Sharing::new(credential, Vec::new(), Default::default()));
-        let conn = build::connection(ground, spec, alone, (&state, &now), &mut notes).map_err(Denied::Invalid)?;
-        let (hooks, hooks_begun) = webhooks::hooks(&core.store, spec)?;
+        let among = before.map_or_else(Arc::default, |conn| Arc::clone(&conn.targets));
+        let built = build::connection(ground, spec, alone, (&state, &now), among, &mut notes);
+        let (conn, targets) = built.map_err(Denied::Invalid)?;
+        let (hooks, begun) = webhooks::hooks(&core.store, spec)?;
         let provenance = joining.stored.as_ref().map_or(Provenance::Configured, Provenance::of);
         let lacks_secret = arrival.lacks_secret;
         // Later than every one before, also than one of its name that was taken away: what that began is not this one's.
@@ -83,12 +84,12 @@ impl<'a> Change<'a> {
         let conn = Conn { edition, webhooks: hooks, since: known.since, provenance, lacks_secret, ..conn };
         let (conn, targets) = match before {
             None => {
-                let targets = conn.targets.now().to_vec();
+                conn.targets.replace(targets.clone());
                 (conn, targets)
             }
-            Some(before) => followed(ground, before, conn, &arrival, &now)?,
+            Some(before) => followed(before, conn, targets, &arrival, &now),
         };
-        Ok(Change { before, arrival, known, credential, conn, targets, state, notes, hooks_begun, now, joining })
+        Ok(Change { before, arrival, remembered, known, credential, conn, targets, state, notes, begun, now, joining })
     }
 
     /// Durable first.
@@ -101,7 +102,7 @@ impl<'a> Change<'a> {
             conn.state = Arc::new(tokio::sync::Mutex::new(first.clone()));
             Some(first)
         });
-        let events = core.commit(self.commit(core, first.as_ref())?).await?;
+        let events = core.commit(self.commit(first.as_ref())).await?;
         let Change { arrival, before, credential, mut notes, targets, conn, .. } = self;
         let was = before.map_or(credential, |conn| conn.credential);
         notes.extend(core.door.welcome(arrival, was, credential));
@@ -115,10 +116,10 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn commit(&self, core: &Core, first: Option<&ConnectionState>) -> Result<Commit, Denied> {
+    fn commit(&self, first: Option<&ConnectionState>) -> Commit {
         let key = &self.conn.spec.key;
-        let mut writes = self.hooks_begun.clone();
-        if core.store.credential(key)?.as_ref() != Some(&self.known) && self.conn.spec.oauth.is_none() {
+        let mut writes = self.begun.clone();
+        if self.remembered.as_ref() != Some(&self.known) && self.conn.spec.oauth.is_none() {
             writes.push(Write::Credential(key.clone(), self.known.clone()));
         }
         writes.extend(self.joining.stored.iter().map(|stored| Write::Stored(key.clone(), stored.clone())));
@@ -133,12 +134,12 @@ impl<'a> Change<'a> {
             Some(before) => format!("changed by {by}: {}", differences(&before.spec, &self.conn.spec)),
         };
         let settled = self.before.map(|conn| accounts::is_read(conn, self.now.stamp()));
-        Ok(Commit {
+        Commit {
             writes,
             events: vec![super::told(key, &what, &self.now)],
             findings: settled.into_iter().collect(),
             ..Commit::default()
-        })
+        }
     }
 
     /// It, and those that share its credential: their limits are one budget (F1).
@@ -166,53 +167,42 @@ fn tokens(core: &Core, spec: &ConnectionSpec) -> Result<Option<(u64, Vec<u8>)>, 
     Ok(core.store.sealed(credential)?.map(|sealed| (sealed.version, sealed.bytes)))
 }
 
-/// One that runs already: what hangs on neither credential nor specification is the same in both, and what asks the same goes on. The targets
-/// it will have are apart, so that nothing is another before the change is durable.
+/// One that runs already: what hangs on neither credential nor specification is the same in both, and what asks the same goes on.
 fn followed(
-    ground: Ground<'_>,
     before: &Conn,
     new: Conn,
+    targets: Vec<Arc<Target>>,
     arrival: &Arrival,
     now: &Now,
-) -> Result<(Conn, Vec<Arc<Target>>), Denied> {
+) -> (Conn, Vec<Arc<Target>>) {
     let same_place = before.spec.time_zone == new.spec.time_zone;
-    let kept = |target: &Arc<Target>| {
+    let kept = |target: Arc<Target>| {
         let old = before.target(&target.key.target).filter(|old| same_place && old.spec == target.spec);
-        old.filter(|old| old.origin == target.origin)
+        old.filter(|old| old.origin == target.origin).unwrap_or(target)
     };
-    let compiled = build::targets(ground, &new.spec, &before.targets, &mut Vec::new()).map_err(Denied::Invalid)?;
-    let targets = compiled.into_iter().map(|target| kept(&target).unwrap_or(target)).collect();
-    let scan = |scan: Arc<Scan>| {
+    let scan = |scan: &Arc<Scan>| {
         let old = before.scans.iter().find(|old| old.key() == scan.key());
         let spec = |spec: &ConnectionSpec| spec.scans.iter().find(|s| s.question.name == scan.key().target).cloned();
-        old.filter(|_| same_place && spec(&before.spec) == spec(&new.spec)).cloned().unwrap_or(scan)
+        old.filter(|_| same_place && spec(&before.spec) == spec(&new.spec)).unwrap_or(scan).clone()
     };
-    let scans = build::scans(ground.store, &new.spec, &before.targets).map_err(Denied::Invalid)?;
-    let scans = scans.into_iter().map(scan).collect();
-    let hook = |hook: Arc<Hook>| {
+    let hook = |hook: &Arc<Hook>| {
         let old = before.webhooks.iter().find(|old| old.key == hook.key && old.spec == hook.spec);
-        old.cloned().unwrap_or(hook)
-    };
-    let webhooks = new.webhooks.iter().cloned().map(hook).collect();
-    let desk = match keeps_its_desk(&before.spec, &new.spec) {
-        true => Arc::clone(&before.desk),
-        false => Arc::new(Desk::new(&new.spec).map_err(Denied::Invalid)?),
+        old.unwrap_or(hook).clone()
     };
     let conn = Conn {
         left: before.left.clone(),
         secret_since: if arrival.differs { now.stamp() } else { before.secret_since },
-        targets: Arc::clone(&before.targets),
         triggers: Arc::clone(&before.triggers),
         overrides: Arc::clone(&before.overrides),
         stretch_told: Arc::clone(&before.stretch_told),
         state: Arc::clone(&before.state),
         wake: Arc::clone(&before.wake),
-        scans,
-        webhooks,
-        desk,
+        scans: new.scans.iter().map(scan).collect(),
+        webhooks: new.webhooks.iter().map(hook).collect(),
+        desk: Arc::clone(if keeps_its_desk(&before.spec, &new.spec) { &before.desk } else { &new.desk }),
         ..new
     };
-    Ok((conn, targets))
+    (conn, targets.into_iter().map(kept).collect())
 }
 
 /// Whether what its gateway has in memory means the same.

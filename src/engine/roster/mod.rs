@@ -184,7 +184,9 @@ async fn part(core: &Arc<Core>, key: &ConnectionKey, by: &str) -> Result<(), Den
         match members::together(core, conn.credential, others, &now) {
             Ok(staying) => core.connections.replace(staying),
             // They go on with the budget of before, which counts what the one that went declared besides: never over.
-            Err(why) => tracing::error!(connection = %key, "who shares its credential keeps its limits until a restart: {why}"),
+            Err(why) => {
+                tracing::error!(connection = %key, "who shares its credential keeps its limits until a restart: {why}")
+            }
         }
     }
     conn.sharing.leave(key, &core.store);
