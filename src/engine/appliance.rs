@@ -238,6 +238,20 @@ impl Appliance {
         present::event(event)
     }
 
+    /// Begun, it goes on to its end, also where nobody waits for it any more: what is written has to come into force.
+    pub(super) async fn to_the_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Denied>> + Send + 'static,
+    ) -> Result<T, Denied> {
+        self.core.begun.cancelled().await;
+        let (tell, told) = tokio::sync::oneshot::channel();
+        self.core.spawn(async move {
+            // Who went away need not be told.
+            let _ = tell.send(work.await);
+        });
+        told.await.unwrap_or_else(|_| Err(Denied::Unavailable("the appliance is stopping".to_owned())))
+    }
+
     pub(super) fn conn(&self, key: &ConnectionKey) -> Result<Arc<Conn>, Denied> {
         let found = self.core.connections.get(key);
         found.ok_or_else(|| Denied::NotFound(format!("there is no connection \"{}\"", key.connection)))

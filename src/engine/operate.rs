@@ -29,21 +29,14 @@ impl Appliance {
         self.refuse_while_paused(&conn).await?;
         self.refuse_young(&conn, &target)?;
         tracing::info!(target = %key, by, "refresh by hand");
-        let (tell, told) = tokio::sync::oneshot::channel();
-        let core = self.core.clone();
-        self.core.spawn(async move {
-            let wished = core.clock.now().stamp();
-            let result = fetch_all(&core, &conn, &target, Caller::Refresh, wished).await;
-            // Nobody waits any more: the answer is on the shelf all the same.
-            let _ = tell.send(result);
-        });
-        match told.await {
-            Ok(Ok(Done { asked, .. })) => {
-                Ok(RefreshView { refreshed: asked, target: self.target(key, &ItemsAsk::default())? })
-            }
-            Ok(Err(stopped)) => Err(self.denied(&stopped, "No refresh")),
-            Err(_) => Err(Denied::Unavailable("the appliance is stopping".to_owned())),
-        }
+        let own = self.clone();
+        let refreshing = async move {
+            let wished = own.now().stamp();
+            let result = fetch_all(&own.core, &conn, &target, Caller::Refresh, wished).await;
+            result.map_err(|stopped| own.denied(&stopped, "No refresh"))
+        };
+        let Done { asked, .. } = self.to_the_end(refreshing).await?;
+        Ok(RefreshView { refreshed: asked, target: self.target(key, &ItemsAsk::default())? })
     }
 
     pub(super) async fn refuse_while_paused(&self, conn: &Conn) -> Result<(), Denied> {

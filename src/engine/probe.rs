@@ -43,18 +43,13 @@ impl Appliance {
         }
         tracing::info!(connection = %key, target = %target.key.target, by, "probe by hand");
         let asked = asking(&target).ok_or_else(|| fed(&target))?;
-        let (tell, told) = tokio::sync::oneshot::channel();
-        let (core, line, by) = (self.core.clone(), conn.clone(), by.to_owned());
-        let asking = asked.clone();
-        self.core.spawn(async move {
-            // Nobody waits any more: what was learned is kept all the same.
-            let _ = tell.send(ask(&core, &line, &target, asking, &by).await);
-        });
-        match told.await {
-            Ok(Ok(probed)) => self.view(&conn, &asked, None, Some(probed)),
-            Ok(Err(stopped)) => Err(self.denied(&stopped, "No probe")),
-            Err(_) => Err(Denied::Unavailable("the appliance is stopping".to_owned())),
-        }
+        let (own, line, asking, by) = (self.clone(), conn.clone(), asked.clone(), by.to_owned());
+        let probing = async move {
+            let probed = ask(&own.core, &line, &target, asking, &by).await;
+            probed.map_err(|stopped| own.denied(&stopped, "No probe"))
+        };
+        let probed = self.to_the_end(probing).await?;
+        self.view(&conn, &asked, None, Some(probed))
     }
 
     fn probed(&self, key: &ConnectionKey, named: Option<&str>) -> Result<(Arc<Conn>, Arc<Target>), Denied> {

@@ -86,14 +86,8 @@ impl Appliance {
     /// Goes on if the caller goes away: it is done as a whole or not at all.
     async fn replace(&self, key: &ConnectionKey, change: Change, from: From) -> Result<bool, Denied> {
         self.conn(key)?;
-        self.core.begun.cancelled().await;
-        let (tell, told) = tokio::sync::oneshot::channel();
         let (core, key) = (self.core.clone(), key.clone());
-        self.core.spawn(async move {
-            // Who went away need not be told.
-            let _ = tell.send(replace(&core, &key, change, from).await);
-        });
-        told.await.unwrap_or_else(|_| Err(Denied::Unavailable("the appliance is stopping".to_owned())))
+        self.to_the_end(async move { replace(&core, &key, change, from).await }).await
     }
 }
 

@@ -142,19 +142,6 @@ fn ended(write: &Write) -> Option<Digest> {
 }
 
 impl Appliance {
-    /// Begun, it goes on to its end, also where nobody waits for it any more: what is written has to come into force.
-    async fn to_the_end<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, Denied>> + Send + 'static,
-    ) -> Result<T, Denied> {
-        self.core.begun.cancelled().await;
-        let (tell, told) = tokio::sync::oneshot::channel();
-        self.core.spawn(async move {
-            let _ = tell.send(work.await);
-        });
-        told.await.unwrap_or_else(|_| Err(Denied::Unavailable("the appliance is stopping".to_owned())))
-    }
-
     /// A few letters of this installation: browsers share cookies between the ports of a machine.
     pub fn tag(&self) -> String {
         self.core.access.tag.clone()

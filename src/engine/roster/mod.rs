@@ -75,29 +75,14 @@ impl Appliance {
 
     /// A new connection, or one that is written in another way now. Goes on if the caller goes away.
     pub async fn join(&self, joining: Joining) -> Result<Joined, Denied> {
-        self.core.begun.cancelled().await;
-        self.whole(|core| async move { join(&core, joining).await }).await
+        let core = self.core.clone();
+        self.to_the_end(async move { join(&core, joining).await }).await
     }
 
     /// Takes a connection away; nothing of it is asked any more. What the file has of it stays. Goes on if the caller goes away.
     pub async fn part(&self, key: &ConnectionKey, by: &str) -> Result<(), Denied> {
-        self.core.begun.cancelled().await;
-        let (key, by) = (key.clone(), by.to_owned());
-        self.whole(|core| async move { part(&core, &key, &by).await }).await
-    }
-
-    /// Done as a whole or not at all.
-    async fn whole<T: Send + 'static, F>(&self, doing: impl FnOnce(Arc<Core>) -> F) -> Result<T, Denied>
-    where
-        F: Future<Output = Result<T, Denied>> + Send + 'static,
-    {
-        let (tell, told) = tokio::sync::oneshot::channel();
-        let done = doing(self.core.clone());
-        self.core.spawn(async move {
-            // Who went away need not be told.
-            let _ = tell.send(done.await);
-        });
-        told.await.unwrap_or_else(|_| Err(Denied::Unavailable("the appliance is stopping".to_owned())))
+        let (core, key, by) = (self.core.clone(), key.clone(), by.to_owned());
+        self.to_the_end(async move { part(&core, &key, &by).await }).await
     }
 }
 
