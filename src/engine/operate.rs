@@ -1,7 +1,7 @@
 //! What operators do with the appliance: refresh, commands, the switch, backup. Everything that spends asks the budget.
 
 use super::appliance::Appliance;
-use super::core::Conn;
+use super::core::{Conn, Core};
 use super::fetch::{Done, Stopped, fetch_all};
 use super::targets::Target;
 use super::view::*;
@@ -15,6 +15,7 @@ use crate::domain::spec::CommandSpec;
 use crate::domain::time::Steady;
 use crate::rules::budget::Refusal;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The parameter of a command that names an item of the connection.
 const ITEM: &str = "item";
@@ -90,7 +91,7 @@ impl Appliance {
         }
     }
 
-    /// Accepts a command as a durable job and sends it when the budget lets it.
+    /// Accepts a command as a durable job and sends it when the budget lets it. Goes on if the caller goes away.
     pub async fn command(
         &self,
         key: &ConnectionKey,
@@ -130,17 +131,8 @@ impl Appliance {
             target: None,
             message: format!("{name} asked for by {by}"),
         };
-        let wanted = job.request_digest;
-        let (job, created, events) = self.core.store.create_job(job, event).await?;
-        self.core.publish(events);
-        if !created && job.request_digest != wanted {
-            let sentence = "this Idempotency-Key was used for another command or other parameters; take a new one";
-            return Err(Denied::KeyReused(sentence.to_owned()));
-        }
-        if created {
-            jobs::start(&self.core, conn, job.clone());
-        }
-        Ok(present::job(job))
+        let core = self.core.clone();
+        self.to_the_end(async move { accepted(&core, conn, job, event).await }).await
     }
 
     /// `{item}` is one of what the command's target (`then_refresh`) has now: a request for another would be spent for nothing. Before
@@ -175,6 +167,20 @@ impl Appliance {
     pub async fn backup(&self, destination: &std::path::Path) -> Result<String, Denied> {
         Ok(self.core.store.backup(destination, self.core.clock.mark()).await?)
     }
+}
+
+async fn accepted(core: &Arc<Core>, conn: Arc<Conn>, job: Job, event: NewEvent) -> Result<JobView, Denied> {
+    let wanted = job.request_digest;
+    let (job, created, events) = core.store.create_job(job, event).await?;
+    core.publish(events);
+    if !created && job.request_digest != wanted {
+        let sentence = "this Idempotency-Key was used for another command or other parameters; take a new one";
+        return Err(Denied::KeyReused(sentence.to_owned()));
+    }
+    if created {
+        jobs::start(core, conn, job.clone());
+    }
+    Ok(present::job(job))
 }
 
 /// What an `Idempotency-Key` stands for: the command and its parameters, unambiguously.

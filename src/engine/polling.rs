@@ -125,15 +125,19 @@ impl Appliance {
         polling.view(&*polling.state.lock().await)
     }
 
-    /// Changes it for the process, durably; what a control was before is in the activity list.
+    /// Changes it for the process, durably; what a control was before is in the activity list. Goes on if the caller goes away.
     pub async fn change_polling(&self, wanted: PollingControls, by: &str) -> Result<PollingView, Denied> {
-        self.core.begun.cancelled().await;
+        let (own, by) = (self.clone(), by.to_owned());
+        self.to_the_end(async move { own.set_polling(&wanted, &by).await }).await
+    }
+
+    async fn set_polling(&self, wanted: &PollingControls, by: &str) -> Result<PollingView, Denied> {
         let (polling, at) = (&self.core.polling, self.now().stamp());
         let mut state = polling.state.lock().await;
         let mut next = state.clone();
         next.enabled = wanted.enabled.over(next.enabled, |on| Switch { on, by: by.to_owned(), at });
         next.workers = wanted.workers.over(next.workers, |workers| WorkersOverride { workers, by: by.to_owned(), at });
-        let message = told(in_force(polling.spec(), &state), in_force(polling.spec(), &next), &wanted, by);
+        let message = told(in_force(polling.spec(), &state), in_force(polling.spec(), &next), wanted, by);
         let event = NewEvent { kind: EventKind::ControlChanged, at, connection: None, target: None, message };
         let commit = Commit { writes: vec![Write::Polling(next.clone())], events: vec![event], ..Commit::default() };
         let events = self.core.store.commit(commit).await?;

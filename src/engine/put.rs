@@ -31,7 +31,8 @@ pub struct Putting {
 const MOST_TARGETS: usize = 10_000;
 
 impl Appliance {
-    /// Creates a target, or gives one that was put another question; `true`: it is new. `phase: None`: as it is, a new one active.
+    /// Creates a target, or gives one that was put another question; `true`: it is new. `phase: None`: as it is, a new one active. Goes on
+    /// if the caller goes away.
     pub async fn put_target(
         &self,
         key: &TargetKey,
@@ -39,19 +40,23 @@ impl Appliance {
         phase: Option<Phase>,
         by: &str,
     ) -> Result<(TargetView, bool), Denied> {
+        let (own, of, body, by) = (self.clone(), key.clone(), body.to_owned(), by.to_owned());
+        let is_new = self.to_the_end(async move { own.put(&of, (&body, phase, &by)).await }).await?;
+        Ok((self.target(key, &ItemsAsk::default())?, is_new))
+    }
+
+    async fn put(&self, key: &TargetKey, wanted: (&str, Option<Phase>, &str)) -> Result<bool, Denied> {
         let targets = Arc::clone(&self.conn(&key.connection)?.targets);
-        self.core.begun.cancelled().await;
         let changing = targets.changing.lock().await;
         // As it is while nothing else changes.
         let conn = self.conn(&key.connection)?;
         let read = &conn.putting.read;
-        let spec = read(&key.connection, &key.target, body).map_err(|wrong| Denied::Invalid(wrong.join("; ")))?;
+        let spec = read(&key.connection, &key.target, wanted.0).map_err(|wrong| Denied::Invalid(wrong.join("; ")))?;
         let before = conn.target(&key.target);
         refuse(&conn, before.as_deref(), &key.target)?;
-        let put = Put::of(&self.core, key, before.as_deref(), (body, phase, by))?;
+        let put = Put::of(&self.core, key, before.as_deref(), wanted)?;
         if put.changes_nothing {
-            drop(changing);
-            return Ok((self.target(key, &ItemsAsk::default())?, false));
+            return Ok(false);
         }
         let target = compiled(&self.core, &conn, key, spec, &put)?;
         let events = self.core.commit(put.commit(key)).await?;
@@ -63,21 +68,26 @@ impl Appliance {
         if put.is_activated {
             trigger::ring(&conn, &key.target);
         }
-        Ok((self.target(key, &ItemsAsk::default())?, before.is_none()))
+        Ok(before.is_none())
     }
 
-    /// Puts a target into a phase; one that becomes active is asked at once.
+    /// Puts a target into a phase; one that becomes active is asked at once. Goes on if the caller goes away.
     pub async fn set_phase(&self, key: &TargetKey, to: Phase, by: &str) -> Result<TargetView, Denied> {
         let (conn, target) = self.target_of(key)?;
-        self.core.begun.cancelled().await;
-        phases::change(&self.core, &conn, &target, to, by).await?;
+        let (core, by) = (self.core.clone(), by.to_owned());
+        self.to_the_end(async move { Ok(phases::change(&core, &conn, &target, to, &by).await?) }).await?;
         self.target(key, &ItemsAsk::default())
     }
 
-    /// Takes away a target that was put. Its items and its history stay, and whoever puts it again finds them.
+    /// Takes away a target that was put. Its items and its history stay, and whoever puts it again finds them. Goes on if the caller goes
+    /// away.
     pub async fn drop_target(&self, key: &TargetKey, by: &str) -> Result<(), Denied> {
+        let (own, of, by) = (self.clone(), key.clone(), by.to_owned());
+        self.to_the_end(async move { own.take_away(&of, &by).await }).await
+    }
+
+    async fn take_away(&self, key: &TargetKey, by: &str) -> Result<(), Denied> {
         let (conn, _) = self.target_of(key)?;
-        self.core.begun.cancelled().await;
         let _changing = conn.targets.changing.lock().await;
         let (_, target) = self.target_of(key)?;
         refuse_configured(&target)?;

@@ -23,10 +23,15 @@ use std::sync::{Arc, PoisonError};
 const STORE_PAUSE: Span = Span::from_secs(5);
 
 impl Appliance {
-    /// Changes what an operator may set (F11), durably, all of it or nothing.
+    /// Changes what an operator may set (F11), durably, all of it or nothing. Goes on if the caller goes away.
     pub async fn change(&self, key: &ConnectionKey, wanted: Controls, by: &str) -> Result<ConnectionView, Denied> {
+        let (own, of, by) = (self.clone(), key.clone(), by.to_owned());
+        self.to_the_end(async move { own.set(&of, &wanted, &by).await }).await?;
+        self.connection(key)
+    }
+
+    async fn set(&self, key: &ConnectionKey, wanted: &Controls, by: &str) -> Result<(), Denied> {
         let conn = self.conn(key)?;
-        self.core.begun.cancelled().await;
         let now = self.now();
         let mut state = conn.state.lock().await;
         // As it is now: it may have got another credential while this waited.
@@ -46,13 +51,13 @@ impl Appliance {
         }
         set.inactivity_ttl = wanted.inactivity_ttl.over(set.inactivity_ttl.take(), spanned);
         set.completion_grace = wanted.completion_grace.over(set.completion_grace.take(), spanned);
-        let messages = told(&conn, &state, &next, &wanted, by, &now);
+        let messages = told(&conn, &state, &next, wanted, by, &now);
         let events = put(&self.core, &conn, &mut state, next, messages, &now).await?;
         drop(state);
         self.core.publish(events);
         self.core.wake(&conn);
         self.core.overridden.notify_one();
-        self.connection(key)
+        Ok(())
     }
 }
 

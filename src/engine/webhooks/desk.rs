@@ -27,10 +27,14 @@ impl Appliance {
         Ok(views)
     }
 
-    /// Sends every dead letter of a webhook once more; how many.
+    /// Sends every dead letter of a webhook once more; how many. Goes on if the caller goes away.
     pub async fn redeliver(&self, key: &ConnectionKey, name: &str, by: &str) -> Result<u64, Denied> {
+        let (own, of, name, by) = (self.clone(), key.clone(), name.to_owned(), by.to_owned());
+        self.to_the_end(async move { own.send_again(&of, &name, &by).await }).await
+    }
+
+    async fn send_again(&self, key: &ConnectionKey, name: &str, by: &str) -> Result<u64, Denied> {
         let hook = self.hook(key, name)?;
-        self.core.begun.cancelled().await;
         let letters = self.core.store.dead_letters(&hook.key, MOST_LETTERS)?;
         let number = letters.len() as u64;
         if number == 0 {
