@@ -2,45 +2,33 @@
 //! facade, and of the writer's rows; knows neither what a session is worth nor how long.
 
 use super::codec::Damaged;
-use super::read::{ALL, Order};
+use super::entry::no_known_form;
 use super::rows::Row;
 use super::tables::{self, Table};
-use super::work::written;
+use super::work::{dropped, written};
 use super::{Store, StoreError, Write, records};
 use crate::domain::operator::{Claim, Digest, Operator, Session, Used, key_of};
 use crate::domain::time::Stamp;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 impl Store {
     /// In the order of their keys.
     pub fn operators(&self) -> Result<Vec<Operator>, StoreError> {
-        self.all(Table::Operators, |_, value| records::operator_of(value))
+        self.core().read(|s| s.all(Table::Operators, |_, value| records::operator_of(value)))
     }
 
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        self.all(Table::Sessions, |key, value| records::session_of(digest(key)?, value))
+        self.core().read(|s| s.all(Table::Sessions, |key, value| records::session_of(digest(key)?, value)))
     }
 
     pub fn claims(&self) -> Result<Vec<Claim>, StoreError> {
-        self.all(Table::Claims, |key, value| records::claim_of(digest(key)?, value))
+        self.core().read(|s| s.all(Table::Claims, |key, value| records::claim_of(digest(key)?, value)))
     }
 
     pub fn uses(&self) -> Result<BTreeMap<Used, Stamp>, StoreError> {
-        let used = |key: &[u8]| tables::used_of(key).ok_or_else(|| Damaged::because("its key is of no known form"));
-        let rows = self.all(Table::Uses, |key, value| Ok((used(key)?, records::last_use_of(value)?)))?;
-        Ok(rows.into_iter().collect())
-    }
-
-    fn all<T>(&self, table: Table, read: impl Fn(&[u8], &[u8]) -> Result<T, Damaged>) -> Result<Vec<T>, StoreError> {
-        self.core().read(|s| {
-            let mut rows = Vec::new();
-            s.visit(table, ALL, Order::Forth, |key, value| {
-                rows.push(read(key, value)?);
-                Ok(ControlFlow::Continue(()))
-            })?;
-            Ok(rows)
-        })
+        let used = |key: &[u8]| tables::used_of(key).ok_or_else(no_known_form);
+        let row = |key: &[u8], value: &[u8]| Ok((used(key)?, records::last_use_of(value)?));
+        Ok(self.core().read(|s| s.all(Table::Uses, row))?.into_iter().collect())
     }
 }
 
@@ -51,19 +39,12 @@ pub(super) fn push(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreError>
         Write::Session(session) => (Table::Sessions, session.digest.to_vec(), records::session(session)),
         Write::Claim(claim) => (Table::Claims, claim.digest.to_vec(), records::claim(claim)),
         Write::Use(used, at) => (Table::Uses, tables::used(used), records::last_use(*at)),
-        Write::DropOperator(name) => {
-            rows.push(Row::delete(Table::Operators, key_of(name).into_bytes()));
-            return Ok(());
-        }
+        Write::DropOperator(name) => return dropped(rows, Table::Operators, key_of(name).into_bytes()),
         Write::EndSession(digest) => {
-            rows.push(Row::delete(Table::Sessions, digest.as_slice()));
             rows.push(Row::delete(Table::Uses, tables::used(&Used::Session(*digest))));
-            return Ok(());
+            return dropped(rows, Table::Sessions, digest.to_vec());
         }
-        Write::EndClaim(digest) => {
-            rows.push(Row::delete(Table::Claims, digest.as_slice()));
-            return Ok(());
-        }
+        Write::EndClaim(digest) => return dropped(rows, Table::Claims, digest.to_vec()),
         _ => return Ok(()),
     };
     rows.push(Row::put(table, key, written(table, record)?));

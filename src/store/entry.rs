@@ -140,7 +140,7 @@ fn below(key: &[u8]) -> Result<&[u8], Damaged> {
     tables::below_target(key).ok_or_else(no_known_form)
 }
 
-fn no_known_form() -> Damaged {
+pub(super) fn no_known_form() -> Damaged {
     Damaged::because("its key is of no known form")
 }
 

@@ -192,11 +192,12 @@ pub enum Write {
     EndClaim(Digest),
     /// When it was used last.
     Use(Used, Stamp),
-    /// A connection stands otherwise from now on.
     /// A connection that is written in the browser.
     Stored(ConnectionKey, StoredConnection),
     DropStored(ConnectionKey),
+    /// An answer to try words on.
     Sample(TargetKey, Sample),
+    /// A connection stands otherwise from then on.
     Stood(ConnectionKey, Stood),
     /// How it stood so long ago is forgotten.
     ForgetStood(ConnectionKey, Steady),

@@ -2,6 +2,7 @@
 //! across an await.
 
 use super::codec::Damaged;
+use super::entry::no_known_form;
 use super::records;
 use super::rows::Rows;
 use super::sentences::{self, Doing};
@@ -288,12 +289,21 @@ impl<'a> Snapshot<'a> {
     }
 
     pub fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
-        let mut tokens = Vec::new();
-        self.visit(Table::Tokens, ALL, Order::Forth, |key, value| {
-            tokens.push(records::token_of(numbered(key)?, value)?);
+        self.all(Table::Tokens, |key, value| records::token_of(numbered(key)?, value))
+    }
+
+    /// Every row of a small table, in the order of the keys.
+    pub fn all<T>(
+        &self,
+        table: Table,
+        read: impl Fn(&[u8], &[u8]) -> Result<T, Damaged>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut rows = Vec::new();
+        self.visit(table, ALL, Order::Forth, |key, value| {
+            rows.push(read(key, value)?);
             ON
         })?;
-        Ok(tokens)
+        Ok(rows)
     }
 }
 
@@ -309,7 +319,7 @@ pub(super) fn item_name(key: &[u8]) -> Result<String, Damaged> {
 
 /// Whom a hold's row stops.
 pub(super) fn held(key: &[u8]) -> Result<HoldScope, Damaged> {
-    tables::hold_scope(key).ok_or_else(|| Damaged::because("its key is of no known form"))
+    tables::hold_scope(key).ok_or_else(no_known_form)
 }
 
 /// From the prefix to its end.

@@ -1,6 +1,5 @@
 //! What readers ask of the store: one snapshot each, lazy writes included. Hands on to `read`; knows neither writer nor disk.
 
-use super::read::{ALL, Order};
 use super::tables::{self, Table};
 use super::{Store, StoreError, TokenRecord, records};
 use crate::domain::charge::Charge;
@@ -16,7 +15,7 @@ use crate::domain::spend::{Hour, Spend, SpendLine};
 use crate::domain::target::{Life, PutTarget, TargetState};
 use crate::domain::time::Stamp;
 use std::collections::BTreeMap;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 impl Store {
     pub fn connection(&self, key: &ConnectionKey) -> Result<Option<ConnectionState>, StoreError> {
@@ -35,14 +34,7 @@ impl Store {
 
     /// The same of every connection that there ever was.
     pub fn credentials(&self) -> Result<Vec<CredentialState>, StoreError> {
-        self.core().read(|s| {
-            let mut states = Vec::new();
-            s.visit(Table::Accounts, ALL, Order::Forth, |_, value| {
-                states.push(records::credential_of(value)?);
-                Ok(ControlFlow::Continue(()))
-            })?;
-            Ok(states)
-        })
+        self.core().read(|s| s.all(Table::Accounts, |_, value| records::credential_of(value)))
     }
 
     pub fn target(&self, key: &TargetKey) -> Result<Option<TargetState>, StoreError> {

@@ -97,7 +97,7 @@ impl Snapshot<'_> {
         let mut from = Vec::new();
         while let Some(first) = self.first_from(&from)? {
             let generation = tables::generation_of(&first).ok_or_else(|| {
-                let damage = super::codec::Damaged::because("its key is of no known form");
+                let damage = super::entry::no_known_form();
                 sentences::unreadable(self.name(), Table::ScanRows, &damage)
             })?;
             if !self.is_alive(known, generation)? {

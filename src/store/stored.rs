@@ -1,12 +1,10 @@
 //! Connections that are stored beside those of the configuration, and samples of answers. Part of the facade.
 
-use super::read::{ALL, Order};
 use super::records;
 use super::tables::{self, Table};
 use super::{Store, StoreError};
 use crate::domain::ids::{ConnectionKey, TargetKey};
 use crate::domain::setup::{Sample, StoredConnection};
-use std::ops::ControlFlow;
 
 impl Store {
     pub fn stored_connection(&self, key: &ConnectionKey) -> Result<Option<StoredConnection>, StoreError> {
@@ -17,14 +15,7 @@ impl Store {
 
     /// All of them, in the order of their keys.
     pub fn stored_connections(&self) -> Result<Vec<(ConnectionKey, StoredConnection)>, StoreError> {
-        self.core().read(|s| {
-            let mut stored = Vec::new();
-            s.visit(Table::Connections, ALL, Order::Forth, |_, value| {
-                stored.push(records::stored_of(value)?);
-                Ok(ControlFlow::Continue(()))
-            })?;
-            Ok(stored)
-        })
+        self.core().read(|s| s.all(Table::Connections, |_, value| records::stored_of(value)))
     }
 
     pub fn sample(&self, key: &TargetKey) -> Result<Option<Sample>, StoreError> {

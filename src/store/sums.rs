@@ -6,6 +6,7 @@ use super::StoreError;
 use super::books;
 use super::codec::Damaged;
 use super::core::Core;
+use super::entry::no_known_form;
 use super::purge::ROWS;
 use super::read::{Order, Snapshot, numbered};
 use super::records::{self, Sum};
@@ -59,8 +60,7 @@ fn no_reach() -> Damaged {
 }
 
 pub(super) fn line(key: &[u8]) -> Result<SpendLine, Damaged> {
-    let (line, caller, outcome) =
-        tables::sum_line(key).ok_or_else(|| Damaged::because("its key is of no known form"))?;
+    let (line, caller, outcome) = tables::sum_line(key).ok_or_else(no_known_form)?;
     Ok(SpendLine { caller: records::caller_of(caller)?, outcome: Some(records::outcome_of(outcome)?), ..line })
 }
 

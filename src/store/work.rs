@@ -110,20 +110,14 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::DropStored(key) => return dropped(rows, Table::Connections, tables::connection_prefix(key)),
         Write::Sample(key, sample) => (Table::Samples, tables::target_prefix(key), records::sample(sample)),
         Write::Stood(key, stood) => (Table::Stood, tables::stood(key, stood.since.steady), records::stood(stood)),
-        Write::ForgetStood(key, since) => {
-            rows.push(Row::delete(Table::Stood, tables::stood(key, *since)));
-            return Ok(());
-        }
-        Write::BuryLetter(key, event) => {
-            rows.push(Row::delete(Table::DeadLetters, tables::dead_letter(key, event.0)));
-            return Ok(());
-        }
+        Write::ForgetStood(key, since) => return dropped(rows, Table::Stood, tables::stood(key, *since)),
+        Write::BuryLetter(key, event) => return dropped(rows, Table::DeadLetters, tables::dead_letter(key, event.0)),
     };
     rows.push(Row::put(table, key, written(table, record)?));
     Ok(())
 }
 
-fn dropped(rows: &mut Vec<Row>, table: Table, key: Vec<u8>) -> Result<(), StoreError> {
+pub(super) fn dropped(rows: &mut Vec<Row>, table: Table, key: Vec<u8>) -> Result<(), StoreError> {
     rows.push(Row::delete(table, key));
     Ok(())
 }
