@@ -116,8 +116,9 @@ impl Appliance {
     pub fn first_targets(&self, key: &ConnectionKey, few: usize) -> Result<Vec<TargetView>, Denied> {
         let conn = self.conn(key)?;
         let snapshot = Snapshot::take(&self.core, &conn)?;
-        let show = |target: &Arc<Target>| present::target(&self.core, &conn, &snapshot, target, &nothing());
-        Ok(conn.targets.now().iter().take(few).map(show).collect::<Result<_, _>>()?)
+        let targets = conn.targets.now();
+        let first: Vec<&Arc<Target>> = targets.iter().take(few).collect();
+        self.shown(&conn, &snapshot, &first)
     }
 
     /// Without items, in the order of their names, from behind `after` on.
@@ -131,28 +132,33 @@ impl Appliance {
         let snapshot = Snapshot::take(&self.core, &conn)?;
         let targets = conn.targets.now();
         let page = by_name(targets.iter().map(|t| (t.key.target.0.clone(), t)).collect(), after, limit);
-        let show = |target: &&Arc<Target>| present::target(&self.core, &conn, &snapshot, target, &nothing());
-        Ok(Paged { rows: page.rows.iter().map(show).collect::<Result<_, _>>()?, on: page.on })
+        Ok(Paged { rows: self.shown(&conn, &snapshot, &page.rows)?, on: page.on })
+    }
+
+    fn shown(&self, conn: &Conn, snapshot: &Snapshot, targets: &[&Arc<Target>]) -> Result<Vec<TargetView>, Denied> {
+        let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
+        let show = |(target, state): (&&Arc<Target>, _)| present::target(conn, snapshot, target, (state, &nothing()));
+        Ok(targets.iter().zip(states).map(show).collect())
     }
 
     /// The present items of those targets of a connection that may be used, in the order of the file as long as they are together at most `few`; a longer
     /// list is passed over. A target that cannot be read has none here: its own page says why.
     pub fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
-        let conn = self.conn(key)?;
-        let snapshot = Snapshot::take(&self.core, &conn)?;
+        let (conn, now) = (self.conn(key)?, self.now());
         let targets = conn.targets.now();
         let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
         let (mut items, mut left) = (Vec::new(), few);
         for (target, state) in targets.iter().zip(states) {
-            let is_expired = freshness::is_expired(&snapshot.facts(&conn, Some((target, &state))));
-            if state.item_count > left || is_expired {
+            let answered = state.as_of.map(|as_of| now.age_of(as_of));
+            let age = freshness::counted_age(answered, state.reading_age(&target.spec, &now));
+            if state.item_count > left || freshness::is_beyond(target.spec.expires_after, age) {
                 continue;
             }
             left -= state.item_count;
             let all = ItemsAsk { filling: Filling::Present, limit: few as usize, ..ItemsAsk::default() };
             let read = self.core.store.items_page(&target.key, &all).unwrap_or_else(|_| nothing());
             let present = read.rows.iter().filter(|i| i.removed.is_none());
-            items.extend(present.map(|i| items::item(&snapshot.now, &target.spec, &state, i)));
+            items.extend(present.map(|i| items::item(&now, &target.spec, &state, i)));
         }
         Ok(items)
     }
@@ -162,7 +168,8 @@ impl Appliance {
         let (conn, target) = self.target_of(key)?;
         let ask = ItemsAsk { limit: ask.limit.min(MOST_ROWS), ..ask.clone() };
         let items = self.core.store.items_page(&target.key, &ask)?;
-        Ok(present::target(&self.core, &conn, &Snapshot::take(&self.core, &conn)?, &target, &items)?)
+        let state = self.core.store.target(&target.key)?.unwrap_or_default();
+        Ok(present::target(&conn, &Snapshot::take(&self.core, &conn)?, &target, (state, &items)))
     }
 
     /// The lines of a target's history, or of one item of it, from either end.

@@ -124,15 +124,14 @@ fn standing<'a>(conn: &'a Conn, s: &'a Snapshot, state: State, target: Option<&T
     }
 }
 
-/// A target with the items that the caller read in the same breath; empty in lists.
+/// A target, with its state and the items that the caller read in the same breath; without items in lists.
 pub fn target(
-    core: &Core,
     conn: &Conn,
     s: &Snapshot,
     target: &Arc<Target>,
-    items: &Paged<Item, String>,
-) -> Result<TargetView, StoreError> {
-    let state = show::through(conn, target, core.store.target(&target.key)?.unwrap_or_default(), &s.feeds);
+    (state, items): (TargetState, &Paged<Item, String>),
+) -> TargetView {
+    let state = show::through(conn, target, state, &s.feeds);
     let facts = s.facts(conn, Some((target, &state)));
     let age = facts.counted_age();
     let available = age.is_some() && !freshness::is_expired(&facts);
@@ -144,7 +143,7 @@ pub fn target(
     let subject = Watched { target: target.clone(), state, facts };
     let told = told(conn, s, &subject, fresh);
     let (Watched { state, facts, .. }, life) = (subject, target.life());
-    Ok(TargetView {
+    TargetView {
         name: target.key.target.to_string(),
         organization: target.key.connection.organization.to_string(),
         connection: target.key.connection.connection.to_string(),
@@ -180,7 +179,7 @@ pub fn target(
         next: items.on.clone(),
         reason: told.reason,
         is_undated: told.is_undated,
-    })
+    }
 }
 
 /// What is said of a target.

@@ -30,9 +30,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The age that counts: the reading's, and never younger than the answer's. `None`: never answered.
+    /// The age that counts: see [`counted_age`].
     pub fn counted_age(&self) -> Option<Span> {
-        self.age.map(|age| age.max(self.reading_age.unwrap_or_default()))
+        counted_age(self.age, self.reading_age)
     }
 
     /// The same, so much later, if nothing happens.
@@ -40,6 +40,11 @@ impl Facts {
         let older = |age: Span| Span(age.0.saturating_add(passed.0));
         Facts { age: self.age.map(older), reading_age: self.reading_age.map(older), ..*self }
     }
+}
+
+/// The age that counts: that of what the answer says, where the provider dates it, and never younger than the answer's. `None`: never answered.
+pub fn counted_age(answered: Option<Span>, reading: Option<Span>) -> Option<Span> {
+    answered.map(|age| age.max(reading.unwrap_or_default()))
 }
 
 /// The first that is true, in the order of [`State::ALL`].
@@ -72,7 +77,7 @@ fn obstacle(facts: &Facts) -> Option<State> {
 /// The age alone. Every bound is inclusive: exactly `fresh_for` old is still fresh.
 fn by_age(facts: &Facts) -> State {
     let (Some(answered), Some(age)) = (facts.age, facts.counted_age()) else { return State::Never };
-    if facts.expires_after.is_some_and(|bound| age > bound) {
+    if is_expired(facts) {
         return State::Expired;
     }
     if age > facts.fresh_for {
@@ -84,7 +89,12 @@ fn by_age(facts: &Facts) -> State {
 
 /// Whether the last good answer is older than it may be used, whatever keeps it from being renewed: then it is shown as unavailable.
 pub fn is_expired(facts: &Facts) -> bool {
-    facts.expires_after.zip(facts.counted_age()).is_some_and(|(bound, age)| age > bound)
+    is_beyond(facts.expires_after, facts.counted_age())
+}
+
+/// The same of an age that counts, where nothing else is to be known.
+pub fn is_beyond(expires_after: Option<Span>, age: Option<Span>) -> bool {
+    expires_after.zip(age).is_some_and(|(bound, age)| age > bound)
 }
 
 /// What the word becomes by age alone if nothing is answered, and in how long, in the order of time. Empty where something else
