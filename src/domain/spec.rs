@@ -190,6 +190,11 @@ impl TargetSpec {
     pub fn endpoint(&self) -> Option<Endpoint> {
         self.get.as_deref().map(endpoint_of)
     }
+
+    /// Up to which age its answer is fresh, where it is renewed every `interval`: twice that, unless it says otherwise.
+    pub fn fresh_within(&self, interval: Span) -> Span {
+        self.fresh_for.unwrap_or(Span(interval.0.saturating_mul(2)))
+    }
 }
 
 /// The endpoint of a request line: its path without query and fragment. Of a template it is the template's own: `/day/{today}` is

@@ -81,8 +81,7 @@ impl Appliance {
     fn stale(&self, conn: &Conn, target: &Target, now: &Now, from: Wall) -> Result<Stale, StoreError> {
         let feeds = show::asked(&self.core, conn)?;
         let state = show::through(conn, target, self.core.store.target(&target.key)?.unwrap_or_default(), &feeds);
-        let interval = conn.renewed_every(target, conn.base_interval());
-        let fresh_for = target.spec.fresh_for.unwrap_or(Span(interval.0.saturating_mul(2)));
+        let fresh_for = target.spec.fresh_within(conn.renewed_every(target, conn.base_interval()));
         let is_paged = target.pager.is_some() || show::fed(conn, target, &feeds).is_some();
         if is_paged {
             return Ok(of_now(&state, fresh_for, now, from));

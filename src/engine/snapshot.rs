@@ -88,7 +88,7 @@ impl Snapshot {
             reading_age: target.and_then(|(t, s)| s.reading_age(&t.spec, &self.now)),
             failing: self.store.is_some() || target.is_some_and(|(_, s)| s.trouble.is_some()),
             interval,
-            fresh_for: spec.and_then(|s| s.fresh_for).unwrap_or(Span(interval.0.saturating_mul(2))),
+            fresh_for: spec.map(|s| s.fresh_within(interval)).unwrap_or_default(),
             expires_after: spec.and_then(|s| s.expires_after),
         }
     }

@@ -90,7 +90,7 @@ fn facts(kept: &TargetState, spec: &TargetSpec, enabled: bool, interval: Span, n
         reading_age: kept.reading_age(spec, now),
         failing: kept.trouble.is_some(),
         interval,
-        fresh_for: spec.fresh_for.unwrap_or(Span(interval.as_millis().saturating_mul(2))),
+        fresh_for: spec.fresh_within(interval),
         expires_after: spec.expires_after,
     }
 }
