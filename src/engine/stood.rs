@@ -29,7 +29,7 @@ const FORGET: usize = 50;
 const MOST: usize = 4_000;
 
 /// What was written down last of each connection.
-type Known = BTreeMap<ConnectionKey, Option<State>>;
+type Known = BTreeMap<ConnectionKey, State>;
 
 /// What was told last of each, and since when it was so: over restarts too, so that each turn is told once.
 type Told = BTreeMap<ConnectionKey, Stood>;
@@ -75,11 +75,10 @@ async fn settle(core: &Core, heard: &mut broadcast::Receiver<Event>) {
 async fn asleep(core: &Core, last_alive: Option<Stamp>) -> Result<Told, StoreError> {
     let (mut writes, mut told) = (Vec::new(), Told::new());
     for key in core.connections.values().map(|conn| conn.spec.key.clone()) {
-        let newest = core.store.stood(&key, Steady::MAX, 1)?;
-        let mut seen = core.store.stood(&key, Steady(0), FORGET)?;
-        seen.retain(|stood| stood.state.is_some());
-        told.extend(seen.pop().map(|last| (key.clone(), last)));
-        let Some(last) = newest.last().filter(|last| last.state.is_some()) else { continue };
+        let rows = core.store.stood(&key, Steady(0), FORGET)?;
+        let seen = rows.iter().rev().find(|stood| stood.state.is_some());
+        told.extend(seen.map(|last| (key.clone(), *last)));
+        let Some(last) = rows.last().filter(|last| last.state.is_some()) else { continue };
         let since = last_alive.filter(|alive| alive.steady > last.since.steady).unwrap_or(last.since + Span(1));
         writes.push(Write::Stood(key, Stood { since, state: None }));
     }
@@ -97,8 +96,8 @@ async fn look(core: &Core, known: &mut Known, told: &mut Told) -> Result<Steady,
         let key = &conn.spec.key;
         let (state, turns) = word(core, &conn)?;
         next = next.min(turns.map_or(next, |left| now.steady + left));
-        seen.insert(key.clone(), Some(state));
-        if known.get(key) == Some(&Some(state)) {
+        seen.insert(key.clone(), state);
+        if known.get(key) == Some(&state) {
             continue;
         }
         let stood = Stood { since: now.stamp(), state: Some(state) };
