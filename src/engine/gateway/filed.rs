@@ -57,8 +57,10 @@ pub async fn forget_doubtful(core: &Core) -> Result<(), StoreError> {
         let writes = pending.iter().filter(|c| c.connection == conn.spec.key && c.caller == Caller::Command);
         let Some(since) = writes.map(|charge| charge.reserved_at.steady).min() else { continue };
         let doubtful = heads(core, &conn, |head| head.as_of.steady >= since)?;
-        let writes = doubtful.into_iter().map(Write::Unshelve).collect();
-        core.commit(Commit { writes, ..Commit::default() }).await?;
+        let writes: Vec<Write> = doubtful.into_iter().map(Write::Unshelve).collect();
+        if !writes.is_empty() {
+            core.commit(Commit { writes, ..Commit::default() }).await?;
+        }
     }
     Ok(())
 }
