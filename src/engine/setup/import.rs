@@ -52,24 +52,28 @@ impl Appliance {
 
     /// What taking in this text would do. Changes nothing.
     pub fn look_at_import(&self, text: &str) -> Result<ImportView, Denied> {
+        let (looked, left_out) = self.looked_at(text)?;
+        Ok(ImportView { connections: looked.into_iter().map(|(_, line)| line).collect(), left_out, done: false })
+    }
+
+    fn looked_at(&self, text: &str) -> Result<(Vec<(Import, ImportLine)>, Vec<String>), Denied> {
         let (imports, left_out) = self.scribe()?.imports(text).map_err(|wrong| Denied::Invalid(wrong.join("; ")))?;
-        let connections = imports.iter().map(|import| self.line(import)).collect::<Result<_, _>>()?;
-        Ok(ImportView { connections, left_out, done: false })
+        let look = |import: Import| self.line(&import).map(|line| (import, line));
+        Ok((imports.into_iter().map(look).collect::<Result<_, _>>()?, left_out))
     }
 
     /// Takes in the connections of a text: each is on trial until its credential is set and somebody saves it. One that replaces a stored one
     /// keeps its credential and how far it was.
     pub async fn import(&self, text: &str, by: &str) -> Result<ImportView, Denied> {
-        let looked = self.look_at_import(text)?;
-        let (imports, _) = self.scribe()?.imports(text).map_err(|wrong| Denied::Invalid(wrong.join("; ")))?;
+        let (looked, left_out) = self.looked_at(text)?;
         let mut connections = Vec::new();
-        for (import, line) in imports.iter().zip(looked.connections) {
+        for (import, line) in looked {
             connections.push(match line.becomes {
-                "new" | "replaces" => self.take_in(import, line, by).await?,
+                "new" | "replaces" => self.take_in(&import, line, by).await?,
                 _ => line,
             });
         }
-        Ok(ImportView { connections, left_out: looked.left_out, done: true })
+        Ok(ImportView { connections, left_out, done: true })
     }
 
     async fn take_in(&self, import: &Import, line: ImportLine, by: &str) -> Result<ImportLine, Denied> {
