@@ -68,10 +68,7 @@ impl Appliance {
         let core = self.core.clone();
         self.to_the_end(async move {
             let _turn = core.access.changing.lock().await;
-            let now = core.clock.now();
-            let (claim, issued) = mint(None, &now).map_err(Denied::Unavailable)?;
-            let mut writes = room(&core.book()?.claims, &now);
-            writes.push(Write::Claim(claim));
+            let (writes, issued) = minted(&core, None)?;
             // The log has it. On the activity list stands what people did, and nobody did this.
             let committed = core.store.commit(Commit { writes, ..Commit::default() }).await;
             core.access.forget_book();
@@ -154,13 +151,19 @@ pub(super) async fn issue(
     with: Vec<Write>,
     by: &str,
 ) -> Result<Issued, Denied> {
+    let (mut writes, issued) = minted(core, operator)?;
+    writes.extend(with);
+    change(core, (writes, told(operator, by))).await?;
+    Ok(issued)
+}
+
+/// A claim in the place that is made for it.
+fn minted(core: &Core, operator: Option<&str>) -> Result<(Vec<Write>, Issued), Denied> {
     let now = core.clock.now();
     let (claim, issued) = mint(operator, &now).map_err(Denied::Unavailable)?;
     let mut writes = room(&core.book()?.claims, &now);
-    writes.extend(with);
     writes.push(Write::Claim(claim));
-    change(core, (writes, told(operator, by))).await?;
-    Ok(issued)
+    Ok((writes, issued))
 }
 
 /// `a claim code was made, good for 30 min and for ann alone, by ben (page, 192.0.2.7)`
