@@ -2,6 +2,7 @@
 //! be in force at once is told; a file that cannot be read changes nothing. Decides nothing else.
 
 use super::Live;
+use super::scribe::in_both;
 use crate::cli;
 use crate::config::{Puttable, ServerSpec, Settings};
 use crate::domain::credential::NewSecret;
@@ -80,11 +81,9 @@ impl Live {
         for spec in all {
             let own = runs.iter().find(|own| own.key == spec.key);
             let is_same = own.is_some_and(|own| apart_from_secrets(own) == apart_from_secrets(spec))
-                && stored.iter().all(|(key, _)| *key != spec.key)
                 && configured.puttable.agrees(&settings.puttable, &spec.key);
-            if let Some(by) = stored.iter().find(|(key, _)| *key == spec.key).map(|(_, by)| by) {
-                let name = &spec.key.connection;
-                tracing::warn!("connection {name} was written here by {by} and is in larder.toml now, which counts");
+            if let Some((key, by)) = stored.iter().find(|(key, _)| *key == spec.key) {
+                tracing::warn!("{}", in_both(key, by));
             }
             notes.extend(match is_same {
                 true => self.take_secrets(spec).await,

@@ -33,7 +33,7 @@ pub fn take_in(
     for (key, connection) in store.stored_connections().map_err(Failure::failed)? {
         let (name, by) = (&key.connection, &connection.by);
         if settings.connections.iter().any(|spec| spec.key == key) {
-            notes.push(format!("connection {name} was written here by {by} and is in larder.toml now, which counts"));
+            notes.push(in_both(&key, by));
             continue;
         }
         match stored::read_one(&connection.text, config) {
@@ -49,6 +49,11 @@ pub fn take_in(
         }
     }
     Ok(taken)
+}
+
+/// `by`: who wrote it here.
+pub fn in_both(key: &ConnectionKey, by: &str) -> String {
+    format!("connection {} was written here by {by} and is in larder.toml now, which counts", key.connection)
 }
 
 impl Scribe for Desk {
