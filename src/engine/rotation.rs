@@ -45,9 +45,8 @@ impl Appliance {
         secret: Option<String>,
         by: &str,
     ) -> Result<ConnectionView, Denied> {
-        let unusable = |why| Denied::Invalid(format!("the credential cannot be used: {why}"));
         let change = match secret {
-            Some(text) => Change::Set(Secret::new(text).map_err(unusable)?),
+            Some(text) => Change::Set(Secret::new(text).map_err(Denied::unusable)?),
             None => Change::Cleared,
         };
         self.replace(key, change, From::Operator(by.to_owned())).await?;
@@ -97,9 +96,7 @@ async fn replace(core: &Core, key: &ConnectionKey, change: Change, from: From) -
     let conn = core.connections.get(key).ok_or_else(missing)?;
     let keyring =
         core.door.keyring().ok_or_else(|| Denied::Unavailable("no credential can be replaced here".to_owned()))?;
-    let considered = keyring
-        .consider(key, change)
-        .map_err(|why| Denied::Invalid(format!("the credential cannot be used: {why}")))?;
+    let considered = keyring.consider(key, change).map_err(Denied::unusable)?;
     // None is under way while its refresh token becomes another one.
     let renewals = core.renewal(conn.credential);
     let _renewing = match &renewals {

@@ -57,7 +57,7 @@ impl<'a> Change<'a> {
         };
         let remembered = core.store.credential(&spec.key)?;
         let set = match (&joining.set, core.door.keyring()) {
-            (Some(secret), Some(keyring)) => Some(keyring.sealed_for(spec, secret).map_err(unusable)?),
+            (Some(secret), Some(keyring)) => Some(keyring.sealed_for(spec, secret).map_err(Denied::unusable)?),
             _ => None,
         };
         let earlier = || remembered.as_ref().and_then(|known| known.set.as_ref()).map(|set| set.sealed.clone());
@@ -154,10 +154,6 @@ impl<'a> Change<'a> {
         }
         together(core, self.credential, members, &self.now)
     }
-}
-
-fn unusable(why: String) -> Denied {
-    Denied::Invalid(format!("the credential cannot be used: {why}"))
 }
 
 /// What the file has of its tokens.

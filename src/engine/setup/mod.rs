@@ -123,8 +123,7 @@ impl Appliance {
         let Written { spec, putting } = self.scribe()?.read(text).map_err(|why| Denied::Invalid(why.join("; ")))?;
         let key = spec.key.clone();
         self.refuse_configured(&key)?;
-        let unusable = |why| Denied::Invalid(format!("the credential cannot be used: {why}"));
-        let set = secret.map(Secret::new).transpose().map_err(unusable)?;
+        let set = secret.map(Secret::new).transpose().map_err(Denied::unusable)?;
         let (text, by) = (text.to_owned(), by.to_owned());
         let stored = StoredConnection { text, standing, by: by.clone(), at: self.now().stamp() };
         let joining = Joining { spec, secrets: Secrets::default(), putting, by, stored: Some(stored), set };

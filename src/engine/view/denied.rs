@@ -27,6 +27,11 @@ pub enum Denied {
 }
 
 impl Denied {
+    /// `why`: a sentence about a secret, without it.
+    pub fn unusable(why: String) -> Denied {
+        Denied::Invalid(format!("the credential cannot be used: {why}"))
+    }
+
     pub fn sentence(&self) -> &str {
         match self {
             Denied::NotYet { sentence, .. } => sentence,
