@@ -1,8 +1,11 @@
 //! Commands are durable jobs: sent once, told honestly, followed by at most one refresh (CASES I2; laws 1, 2 and 6).
 
+use crate::support::app::members;
 use crate::support::operator::job_id;
 use crate::support::*;
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 /// Five per 10 s for each endpoint, a poller that asks once, a refresh after 2 s at the earliest.
 async fn quiet_yard(provider: &FakeProvider) -> TestApp {
@@ -164,4 +167,29 @@ async fn a_command_that_makes_no_sense_is_refused() {
         assert_eq!(seen.parameters["custom"], "5&relay_id=2#", "{}", seen.query);
         assert_eq!(seen.parameters["relay_id"], "1", "{}", seen.query);
     }
+}
+
+/// What is accepted is durable before it is answered; who asked may be gone by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_accepted_is_sent_also_where_nobody_waits_for_the_answer() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet())).await;
+    let body = json!({"item": "3", "seconds": "60"}).to_string();
+    let request = format!(
+        "POST /api/v1/connections/yard/commands/run-zone HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        app.address,
+        app.token(),
+        body.len()
+    );
+    for _ in 0..15 {
+        let mut socket = TcpStream::connect(app.address).await.expect("it listens");
+        socket.write_all(request.as_bytes()).await.expect("it reads");
+    }
+    app.operator().runs_zone(1).await;
+    eventually("every command that was accepted is done", SOON, || async {
+        let jobs = members(&app.get("/api/v1/connections/yard/jobs").await.json(), "jobs");
+        jobs.iter().all(|job| job["state"] == "done").then_some(())
+    })
+    .await;
 }
