@@ -176,23 +176,20 @@ async fn nowhere(uri: Uri, method: Method) -> Response {
 
 /// Every route, behind the guards of its listener.
 pub fn router(state: WebState) -> Router {
-    let form_guard = from_fn_with_state(state.clone(), access::forms::guard_form);
+    let form = |handler| access::forms::guarded(&state, handler);
     let forms = Router::new()
-        .route("/c/{connection}/polling", post(pages::actions::polling).route_layer(form_guard.clone()))
-        .route("/c/{connection}/probe", post(pages::actions::probe).route_layer(form_guard.clone()))
-        .route("/polling", post(pages::polling::change).route_layer(form_guard.clone()))
-        .route("/c/{connection}/controls", post(pages::actions::controls).route_layer(form_guard.clone()))
-        .route("/c/{connection}/credential", post(pages::credential::change).route_layer(form_guard.clone()))
-        .route("/c/{connection}/targets", post(pages::targets::put).route_layer(form_guard.clone()))
-        .route("/c/{connection}/t/{target}/phase", post(pages::targets::change).route_layer(form_guard.clone()))
-        .route("/c/{connection}/t/{target}/remove", post(pages::targets::remove).route_layer(form_guard.clone()))
-        .route("/c/{connection}/commands/{command}", post(pages::actions::command).route_layer(form_guard.clone()))
-        .route("/c/{connection}/webhooks/{webhook}/test", post(pages::webhooks::test).route_layer(form_guard.clone()))
-        .route(
-            "/c/{connection}/webhooks/{webhook}/redeliver",
-            post(pages::webhooks::redeliver).route_layer(form_guard.clone()),
-        )
-        .route("/c/{connection}/t/{target}/refresh", post(pages::actions::refresh).route_layer(form_guard))
+        .route("/c/{connection}/polling", form(post(pages::actions::polling)))
+        .route("/c/{connection}/probe", form(post(pages::actions::probe)))
+        .route("/polling", form(post(pages::polling::change)))
+        .route("/c/{connection}/controls", form(post(pages::actions::controls)))
+        .route("/c/{connection}/credential", form(post(pages::credential::change)))
+        .route("/c/{connection}/targets", form(post(pages::targets::put)))
+        .route("/c/{connection}/t/{target}/phase", form(post(pages::targets::change)))
+        .route("/c/{connection}/t/{target}/remove", form(post(pages::targets::remove)))
+        .route("/c/{connection}/commands/{command}", form(post(pages::actions::command)))
+        .route("/c/{connection}/webhooks/{webhook}/test", form(post(pages::webhooks::test)))
+        .route("/c/{connection}/webhooks/{webhook}/redeliver", form(post(pages::webhooks::redeliver)))
+        .route("/c/{connection}/t/{target}/refresh", form(post(pages::actions::refresh)))
         .merge(pages::setup::forms(&state))
         .merge(pages::door::forms(&state));
     let shown = Router::new()

@@ -12,8 +12,9 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::rejection::FormRejection;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::request::Parts;
-use axum::middleware::Next;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
 use std::collections::BTreeMap;
 
 /// Bytes that a form may have.
@@ -63,8 +64,13 @@ impl FormKey {
     }
 }
 
+/// The handler of a form, behind its guard.
+pub fn guarded(state: &WebState, handler: MethodRouter<WebState>) -> MethodRouter<WebState> {
+    handler.route_layer(from_fn_with_state(state.clone(), guard_form))
+}
+
 /// Judges a form and puts its [`Form`] and its viewer into the request.
-pub async fn guard_form(State(web): State<WebState>, request: Request, next: Next) -> Response {
+async fn guard_form(State(web): State<WebState>, request: Request, next: Next) -> Response {
     let came = match came_of(&web, &request) {
         Ok(came) => came,
         Err(problem) => return problem.into_response(),

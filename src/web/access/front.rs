@@ -4,7 +4,7 @@
 use super::guard::{Bound, came_of, check_host, check_own_page, shown};
 use super::limits::Peer;
 use super::proxy::Came;
-use super::{Intent, Means, Shown, Viewer, decide};
+use super::{Intent, Listener, Means, Shown, Viewer, decide};
 use crate::domain::operator::Digest;
 use crate::domain::time::Span;
 use crate::web::WebState;
@@ -47,19 +47,19 @@ impl Visitor {
 
 pub async fn guard_front(State(web): State<WebState>, request: Request, next: Next) -> Response {
     match welcome(&web, request) {
-        Ok(request) => next.run(request).await,
+        Ok((request, _)) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
-fn welcome(web: &WebState, mut request: Request) -> Result<Request, Problem> {
+fn welcome(web: &WebState, mut request: Request) -> Result<(Request, Listener), Problem> {
     let came = came_of(web, &request)?;
-    check_host(web, came.listener, &Shown::Nothing, request.headers())?;
-    let viewer = shown(web, &came, request.headers()).and_then(|shown| decide(came.listener, Intent::Read, &shown));
-    request.extensions_mut().insert(came.clone());
+    let listener = came.listener;
+    check_host(web, listener, &Shown::Nothing, request.headers())?;
+    let viewer = shown(web, &came, request.headers()).and_then(|shown| decide(listener, Intent::Read, &shown));
     let reader = Reader::of(request.headers());
     request.extensions_mut().insert(Visitor { came, viewer: viewer.ok(), reader });
-    Ok(request)
+    Ok((request, listener))
 }
 
 pub async fn guard_front_form(State(web): State<WebState>, request: Request, next: Next) -> Response {
@@ -70,8 +70,7 @@ pub async fn guard_front_form(State(web): State<WebState>, request: Request, nex
 }
 
 async fn admit(web: &WebState, request: Request) -> Result<Request, Problem> {
-    let request = welcome(web, request)?;
-    let listener = came_of(web, &request)?.listener;
+    let (request, listener) = welcome(web, request)?;
     check_own_page(listener, request.headers())?;
     let (mut parts, form, own) = opened(request).await?;
     check_own_field(web, &parts, &Bound::default(), &own)?;

@@ -7,12 +7,11 @@ use super::proxy::{Came, came, unknown_user};
 use super::{Intent, Listener, Means, Shown, Viewer, decide, hosts, presented};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
-use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 /// Judges everything but forms; puts a [`Viewer`] into the request.
@@ -44,29 +43,10 @@ pub async fn guard(State(web): State<WebState>, mut request: Request, next: Next
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound(pub String);
 
-/// From where a request came, for what is told of it afterwards.
-pub struct Whence(String);
-
-impl<S: Sync> FromRequestParts<S> for Whence {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Whence, Infallible> {
-        Ok(Whence::of(parts))
-    }
-}
-
-impl Whence {
-    pub fn of(parts: &Parts) -> Whence {
-        Whence(parts.extensions.get::<Came>().map_or_else(|| "this machine".to_owned(), Came::from))
-    }
-    /// `ann (page, 192.0.2.7)`
-    pub fn tell(&self, who: &str, how: &str) -> String {
-        format!("{who} ({how}, {})", self.0)
-    }
-    /// `192.0.2.7`
-    pub fn address(&self) -> &str {
-        &self.0
-    }
+/// Who did it and from where, for the book: `ann (page, 192.0.2.7)`.
+pub fn told_by(parts: &Parts, viewer: &Viewer, how: &str) -> String {
+    let from = parts.extensions.get::<Came>().map_or_else(|| "this machine".to_owned(), Came::from);
+    format!("{} ({how}, {from})", viewer.by())
 }
 
 /// Served to everybody, whatever the address: without a viewer they tell nothing.

@@ -39,7 +39,6 @@ pub async fn import(State(web): State<WebState>, ask: Ask, body: Bytes) -> Resul
     let text = wanted.get("text").and_then(Value::as_str);
     let text =
         text.ok_or_else(|| Problem::new(Kind::Invalid, "The body needs \"text\", the text of a larder.toml."))?;
-    let by = format!("{} (API)", ask.viewer.by());
     let takes = wanted.get("take").and_then(Value::as_bool) == Some(true);
-    Ok(json(web.shelf().import(text, takes.then_some(by.as_str())).await?))
+    Ok(json(web.shelf().import(text, takes.then_some(ask.by())).await?))
 }

@@ -19,7 +19,7 @@ mod webhooks;
 
 use super::WebState;
 use super::access::Viewer;
-use super::access::guard::Whence;
+use super::access::guard::told_by;
 use super::document::routes::{Routes, listed};
 use super::errors::{Kind, Problem};
 use super::pages::segment;
@@ -191,7 +191,7 @@ impl<Q: Known> FromRequestParts<WebState> for Ask<Q> {
         let viewer = parts.extensions.get::<Viewer>().cloned();
         let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This address needs a token."))?;
         let organization = scope(&viewer, named.organization.as_deref())?;
-        let by = Whence::of(parts).tell(viewer.by(), "API");
+        let by = told_by(parts, &viewer, "API");
         Ok(Ask { viewer, organization, query, headers: parts.headers.clone(), by, sent })
     }
 }

@@ -9,7 +9,7 @@ use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::access::Viewer;
 use crate::web::access::forms::Form;
-use crate::web::access::guard::{Bound, Whence};
+use crate::web::access::guard::{Bound, told_by};
 use crate::web::api::sentence;
 use crate::web::errors::{Kind, Problem};
 use axum::extract::{FromRequestParts, Path, State};
@@ -37,7 +37,7 @@ impl FromRequestParts<WebState> for Sent {
         // Neither of them means that no guard stood before this route: refuse.
         let let_in = parts.extensions.get::<Viewer>().cloned().zip(parts.extensions.get::<Form>().cloned());
         let (viewer, form) = let_in.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This form needs a token."))?;
-        let by = Whence::of(parts).tell(viewer.by(), "page");
+        let by = told_by(parts, &viewer, "page");
         let bound = parts.extensions.get::<Bound>().cloned().unwrap_or_default();
         Ok(Sent { viewer, organization: query.organization(), form, reader: Reader::of(&parts.headers), bound, by })
     }

@@ -8,7 +8,7 @@ mod tokens;
 use super::{Action, Frame, segment};
 use crate::web::WebState;
 use crate::web::access::Viewer;
-use crate::web::access::forms::guard_form;
+use crate::web::access::forms::guarded;
 use crate::web::access::front::{guard_front, guard_front_form};
 use crate::web::access::guard::{Bound, cookie};
 use crate::web::access::proxy::Came;
@@ -25,7 +25,7 @@ pub fn pages() -> Router<WebState> {
 
 /// Forms, and the pages before the door; each with its own guard.
 pub fn forms(state: &WebState) -> Router<WebState> {
-    let form = |handler: MethodRouter<WebState>| handler.route_layer(from_fn_with_state(state.clone(), guard_form));
+    let form = |handler| guarded(state, handler);
     let front = |handler: MethodRouter<WebState>| handler.route_layer(from_fn_with_state(state.clone(), guard_front));
     let front_form =
         |handler: MethodRouter<WebState>| handler.route_layer(from_fn_with_state(state.clone(), guard_front_form));

@@ -5,7 +5,7 @@ use super::{Who, front_action, let_in, own_path};
 use crate::web::WebState;
 use crate::web::access::forms::Form;
 use crate::web::access::front::{Visitor, begin_try, end_try};
-use crate::web::access::guard::{Whence, cookie};
+use crate::web::access::guard::cookie;
 use crate::web::access::proxy::Came;
 use crate::web::access::{Means, Viewer};
 use crate::web::errors::{Kind, Problem};
@@ -105,7 +105,6 @@ pub async fn sign_in(
 /// Of this browser. Who has come in through a proxy has no session here to end.
 pub async fn sign_out(
     State(web): State<WebState>,
-    whence: Whence,
     Extension(came): Extension<Came>,
     sent: Sent,
 ) -> Result<Response, Problem> {
@@ -113,7 +112,7 @@ pub async fn sign_out(
         return Err(Problem::bad_request("Nobody is signed in here with a password; there is nothing to sign out of."));
     };
     let who = crate::engine::access::sessions::SignedIn { operator: name, session };
-    web.shelf().sign_out(who, whence.address()).await?;
+    web.shelf().sign_out(who, &came.from()).await?;
     let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, "./")]).into_response();
     let tag = web.shelf().tag();
     let forgotten = cookie(&web, &came, &tag).forget();

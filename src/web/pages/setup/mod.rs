@@ -13,15 +13,14 @@ use super::{Action, Frame, Visit, html, segment};
 use crate::engine::setup::ImportView;
 use crate::engine::view::Denied;
 use crate::web::WebState;
-use crate::web::access::forms::guard_form;
+use crate::web::access::forms::guarded;
 use crate::web::errors::{Kind, Problem};
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{get, post};
 
 /// Of the configuration as one text.
 const FILE: &str = "/setup/larder.toml";
@@ -38,7 +37,7 @@ pub fn pages() -> Router<WebState> {
 
 /// The forms, each behind the guard of forms.
 pub fn forms(state: &WebState) -> Router<WebState> {
-    let form = |handler: MethodRouter<WebState>| handler.route_layer(from_fn_with_state(state.clone(), guard_form));
+    let form = |handler| guarded(state, handler);
     Router::new()
         .route(FILE, form(post(import)))
         .route("/setup/{recipe}", form(post(recipe::add)))
@@ -115,7 +114,7 @@ async fn export(State(web): State<WebState>, visit: Visit) -> Result<Response, P
                    `larder config export` writes it out.";
         return Err(Problem::new(Kind::Forbidden, why));
     }
-    let text = web.shelf().appliance()?.export()?;
+    let text = web.shelf().export()?;
     let headers = [
         (header::CONTENT_TYPE, "application/toml"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"larder.toml\""),
@@ -128,11 +127,7 @@ async fn export(State(web): State<WebState>, visit: Visit) -> Result<Response, P
 async fn import(State(web): State<WebState>, sent: Sent) -> Result<Response, Problem> {
     admin(&sent)?;
     let text = sent.form.get("text").unwrap_or_default().to_owned();
-    let desk = web.shelf().appliance()?;
-    let view = match sent.form.get("take") {
-        Some(_) => desk.import(&text, sent.by()).await?,
-        None => desk.look_at_import(&text)?,
-    };
+    let view = web.shelf().import(&text, sent.form.get("take").map(|_| sent.by())).await?;
     let text = if view.done { String::new() } else { text };
     let visit = sent.visit(FILE);
     Ok(html(StatusCode::OK, &setup(&web, &visit, Some(view), text)?))
