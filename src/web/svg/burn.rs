@@ -46,10 +46,7 @@ pub fn burn(burn: &Burn<'_>, axis: &Axis<'_>) -> String {
     for n in lines {
         plot.text("scale", (0.0, y(n as f64) - 4.0), Anchor::Start, &count(n));
     }
-    for tick in ticks::times(burn.from, burn.until, axis, 5) {
-        plot.upright("grid", x(tick.at), (GROUND, GROUND + 5.0));
-        plot.text("time", (x(tick.at), GROUND + 19.0), Anchor::near(x(tick.at)), &tick.label);
-    }
+    ticks::below(&mut plot, (burn.from, burn.until), GROUND, axis);
     plot.done()
 }
 

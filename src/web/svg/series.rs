@@ -64,7 +64,8 @@ pub fn line(frame: &Frame<'_>, steps: &[Step<f64>], axis: &Axis<'_>) -> String {
     for n in lines {
         plot.text("scale", (0.0, y(n) - 4.0), Anchor::Start, &crate::web::pages::show::number(n));
     }
-    times(&mut plot, frame, GROUND, axis);
+    plot.level("axis", GROUND);
+    ticks::below(&mut plot, (frame.from, frame.until), GROUND, axis);
     plot.done()
 }
 
@@ -81,7 +82,8 @@ pub fn words(frame: &Frame<'_>, steps: &[Step<&str>], axis: &Axis<'_>) -> String
     }
     // Over the bands: what is below it may not have been so.
     ground(&mut plot, frame, (BANDS_TOP, BANDS_GROUND));
-    times(&mut plot, frame, BANDS_GROUND, axis);
+    plot.level("axis", BANDS_GROUND);
+    ticks::below(&mut plot, (frame.from, frame.until), BANDS_GROUND, axis);
     plot.done()
 }
 
@@ -109,15 +111,6 @@ fn ground(plot: &mut Plot, frame: &Frame<'_>, sides: (f64, f64)) {
     for (from, until) in spans {
         let place = |at: Wall| ticks::place(frame.from, frame.until, at);
         plot.block("old-ground", (place(from), place(until)), sides);
-    }
-}
-
-fn times(plot: &mut Plot, frame: &Frame<'_>, ground: f64, axis: &Axis<'_>) {
-    plot.level("axis", ground);
-    for tick in ticks::times(frame.from, frame.until, axis, 5) {
-        let x = ticks::place(frame.from, frame.until, tick.at);
-        plot.upright("grid", x, (ground, ground + 5.0));
-        plot.text("time", (x, ground + 19.0), Anchor::near(x), &tick.label);
     }
 }
 

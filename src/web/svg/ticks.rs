@@ -1,5 +1,6 @@
 //! Where the lines of a plot lie and what they are called: round numbers, and round times of the place where they are read.
 
+use super::plot::{Anchor, Plot};
 use crate::domain::time::Wall;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -50,6 +51,15 @@ const STEPS: [i64; 22] = [
 pub fn place(from: Wall, until: Wall, at: Wall) -> f64 {
     let length = until.0.saturating_sub(from.0).max(1);
     at.0.saturating_sub(from.0) as f64 / length as f64
+}
+
+/// Strokes and times below the ground of a plot.
+pub fn below(plot: &mut Plot, (from, until): (Wall, Wall), ground: f64, axis: &Axis<'_>) {
+    for tick in times(from, until, axis, 5) {
+        let x = place(from, until, tick.at);
+        plot.upright("grid", x, (ground, ground + 5.0));
+        plot.text("time", (x, ground + 19.0), Anchor::near(x), &tick.label);
+    }
 }
 
 /// At most `most` round moments of the place between the two.
