@@ -35,7 +35,7 @@ pub enum Kind {
     Invalid,
     /// Changes come faster than this appliance takes them.
     TooFast,
-    /// Wrong tokens come from there, one after the other.
+    /// Wrong tokens, passwords or codes come from there, one after the other.
     Guessing,
     /// The provider's quota, a hold or the minimum age says not yet.
     NotYet,
@@ -102,7 +102,7 @@ impl Kind {
             Kind::KeyReused => (422, "key-reused", "The Idempotency-Key was used for something else"),
             Kind::Invalid => (422, "invalid", "It cannot be done as asked"),
             Kind::TooFast => (429, "quota-exceeded", "Too many requests to this appliance"),
-            Kind::Guessing => (429, "abnormal-usage-detected", "Too many wrong tokens"),
+            Kind::Guessing => (429, "abnormal-usage-detected", "Too many wrong guesses"),
             Kind::NotYet => (429, "quota-exceeded", "Not yet"),
             Kind::Unavailable => (503, "unavailable", "The appliance cannot do this now"),
             Kind::Busy => (503, "temporary-reduced-capacity", "Too much at once"),

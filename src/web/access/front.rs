@@ -82,7 +82,7 @@ async fn admit(web: &WebState, request: Request) -> Result<Request, Problem> {
 pub fn begin_try(web: &WebState, came: &Came) -> Result<(), Problem> {
     web.limits().tries(Peer::of(came.peer), web.shelf().now().steady).map_err(|wait: Span| {
         let detail = "Too many wrong passwords or codes from this address. Nothing is locked: wait, and try again.";
-        Problem::new(Kind::TooFast, detail).retry_after(wait.as_secs_ceil())
+        Problem::new(Kind::Guessing, detail).retry_after(wait.as_secs_ceil())
     })
 }
 

@@ -182,6 +182,6 @@ pub fn check_rate(web: &WebState, viewer: &Viewer, change: Change) -> Result<(),
     if web.limits().admits_change(viewer.rate_key(), change) {
         return Ok(());
     }
-    let sentence = "Too many changes at once from this token. Nothing was changed.";
+    let sentence = "Too many changes at once. Nothing was changed.";
     Err(Problem::new(Kind::TooFast, sentence).by_limit(change.word()).retry_after(1))
 }
