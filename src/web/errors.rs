@@ -2,6 +2,7 @@
 //! [`Problem`]; the outer layer dresses it by what the client accepts. Must not know what was asked.
 
 use super::WebState;
+use super::headers::listed;
 use super::pages;
 use super::pages::reader::Reader;
 use crate::domain::state::State as Word;
@@ -337,10 +338,6 @@ fn is_browser(headers: &HeaderMap) -> bool {
 
 /// Browsers name `text/html`; programs do not.
 pub fn wants_page(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .flat_map(|v| v.split(','))
-        .any(|range| range.split(';').next().is_some_and(|t| t.trim().eq_ignore_ascii_case("text/html")))
+    let mut ranges = listed(headers, header::ACCEPT).filter_map(|range| range.split(';').next());
+    ranges.any(|kind| kind.trim().eq_ignore_ascii_case("text/html"))
 }

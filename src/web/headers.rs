@@ -6,6 +6,7 @@ use crate::domain::time::Wall;
 use crate::engine::view::TargetView;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::header::AsHeaderName;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -58,12 +59,14 @@ pub fn tag_of(octets: &[u8]) -> String {
 
 /// Gives what is read as JSON an entity tag, and tells who knows it only that it is so. What has a tag of its own keeps it.
 pub async fn tagged(request: Request, next: Next) -> Response {
-    let known = request.headers().clone();
-    let reads = request.method() == Method::GET;
+    if request.method() != Method::GET {
+        return next.run(request).await;
+    }
+    let known: Vec<HeaderValue> = request.headers().get_all(header::IF_NONE_MATCH).iter().cloned().collect();
     let response = next.run(request).await;
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-    if !reads || !is_json || response.status() != StatusCode::OK || response.headers().contains_key(header::ETAG) {
+    if !is_json || response.status() != StatusCode::OK || response.headers().contains_key(header::ETAG) {
         return response;
     }
     let (mut parts, body) = response.into_parts();
@@ -73,6 +76,7 @@ pub async fn tagged(request: Request, next: Next) -> Response {
     if let Ok(value) = HeaderValue::from_str(&tag) {
         parts.headers.insert(header::ETAG, value);
     }
+    let known = known.into_iter().map(|line| (header::IF_NONE_MATCH, line)).collect();
     if is_known(&known, &tag) {
         parts.status = StatusCode::NOT_MODIFIED;
         parts.headers.remove(header::CONTENT_LENGTH);
@@ -130,15 +134,22 @@ pub fn shelf_headers(target: &TargetView, now: Wall) -> HeaderMap {
     headers
 }
 
+/// The members of a header that is a list, over all its lines (RFC 9110 section 5.6.1). A line that is no text has none.
+pub fn listed(headers: &HeaderMap, name: impl AsHeaderName) -> impl Iterator<Item = &str> {
+    let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim)
+}
+
+/// The cookies of a request, by name and value (RFC 6265 section 4.2.1).
+pub fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
+}
+
 /// Whether the client's `If-None-Match` names this tag (RFC 9110 section 13.1.2; weak comparison). `If-Modified-Since` is
 /// ignored, as that section allows: an answer goes stale without being modified.
 pub fn is_known(request: &HeaderMap, tag: &str) -> bool {
-    request.get_all(header::IF_NONE_MATCH).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(
-        |one| {
-            let one = one.trim();
-            one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag
-        },
-    )
+    listed(request, header::IF_NONE_MATCH).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
 /// A target's answer: 304 where the client has it, else `body`, with the shelf's headers either way.

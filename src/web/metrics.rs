@@ -5,6 +5,7 @@
 use super::WebState;
 use super::access::Viewer;
 use super::errors::{Kind, Problem};
+use super::headers::listed;
 use crate::domain::finding::FindingKind;
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use crate::domain::spend::Counted;
@@ -75,8 +76,8 @@ pub async fn page(
 }
 
 fn wants_openmetrics(request: &HeaderMap) -> bool {
-    let ranges = request.get_all(header::ACCEPT).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(','));
-    ranges.map(str::trim).any(|range| range.to_ascii_lowercase().starts_with("application/openmetrics-text"))
+    let mut ranges = listed(request, header::ACCEPT);
+    ranges.any(|range| range.to_ascii_lowercase().starts_with("application/openmetrics-text"))
 }
 
 fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {

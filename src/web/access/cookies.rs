@@ -5,7 +5,8 @@
 //! share the cookies of a host between its ports.
 
 use crate::engine::access::sessions::LONGEST;
-use axum::http::{HeaderMap, HeaderValue, header};
+use crate::web::headers::cookies;
+use axum::http::{HeaderMap, HeaderValue};
 
 /// Of a cookie's value, which is 256 bits in hexadecimal.
 const LENGTH: usize = 64;
@@ -36,9 +37,7 @@ impl<'a> Cookie<'a> {
     /// The values that may be sessions; in practice one. Over TLS only what was set over TLS counts.
     pub fn shown(self, headers: &HeaderMap) -> Vec<&str> {
         let wanted = self.name();
-        let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let ours = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
+        let ours = cookies(headers).filter(|(name, _)| *name == wanted).map(|(_, value)| value);
         let like = |value: &&str| value.len() == LENGTH && value.bytes().all(|b| b.is_ascii_hexdigit());
         ours.filter(like).take(LOOKED_AT).collect()
     }
@@ -63,6 +62,7 @@ impl<'a> Cookie<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::header;
 
     fn cookie(tls: bool, path: &'static str) -> Cookie<'static> {
         Cookie { tag: "t", tls, path }

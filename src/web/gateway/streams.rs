@@ -9,6 +9,7 @@ use crate::engine::gateway::place::Address;
 use crate::engine::streams::{Came, Joined, Reader};
 use crate::web::WebState;
 use crate::web::errors::Problem;
+use crate::web::headers::listed;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
@@ -21,8 +22,8 @@ const COMMENT_EVERY: Duration = Duration::from_secs(15);
 
 /// Whether the client takes a stream and nothing else, as an `EventSource` does.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
-    let ranges = headers.get_all(header::ACCEPT).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(','));
-    let mut kinds = ranges.filter_map(|range| range.split(';').next()).map(str::trim).peekable();
+    let ranges = listed(headers, header::ACCEPT);
+    let mut kinds = ranges.filter_map(|range| range.split(';').next()).map(str::trim_end).peekable();
     kinds.peek().is_some() && kinds.all(|kind| kind.eq_ignore_ascii_case(EVENT_STREAM))
 }
 

@@ -5,6 +5,7 @@ use super::{Asked, suffix};
 use crate::domain::ids::Organization;
 use crate::web::access::hosts;
 use crate::web::errors::{Kind, Problem};
+use crate::web::headers::cookies;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::tz::TimeZone;
@@ -48,11 +49,7 @@ pub struct Reader {
 impl Reader {
     /// By the cookie, as far as it can be read.
     pub fn of(headers: &HeaderMap) -> Reader {
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let value = cookies.flat_map(|line| line.split(';')).find_map(|pair| {
-            let (name, value) = pair.trim().split_once('=')?;
-            (name == COOKIE).then_some(value)
-        });
+        let value = cookies(headers).find_map(|(name, value)| (name == COOKIE).then_some(value));
         let mut parts = value.unwrap_or_default().split('~');
         let zone = parts.next().and_then(zone_of);
         Reader { zone, clock: parts.next().and_then(Clock::from_word).unwrap_or_default() }
