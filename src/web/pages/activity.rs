@@ -5,7 +5,7 @@ use super::overview::{Activity, line};
 use super::{Asked, Frame, Visit, html};
 use crate::domain::cursor::EventsAsk;
 use crate::domain::event::EventKind;
-use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
+use crate::domain::ids::{ConnectionKey, ConnectionName};
 use crate::engine::view::EventView;
 use crate::web::WebState;
 use crate::web::api::history::{cursor, kind};
@@ -21,7 +21,6 @@ const LINES: usize = 50;
 #[template(path = "activities.html")]
 struct Page {
     frame: Frame,
-    organization: Option<String>,
     connections: Vec<Choice>,
     kinds: Vec<Choice>,
     activity: Vec<Activity>,
@@ -68,7 +67,6 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
     };
     let frame = visit.frame(&web, &face, None);
     let page = Page {
-        organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
         connections: connections(&web, &visit, connection.as_deref())?,
         kinds: kinds(&visit, word.as_deref()),
         newer: newer.map(way),

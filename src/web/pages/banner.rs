@@ -40,7 +40,7 @@ fn act(visit: &Visit, root: &str, connection: &str, action: &ActionView) -> Act 
         ActionKind::Resume => Some(format!("{root}c/{name}{suffix}#polling")),
         ActionKind::ResumeAll => Some(format!("{root}polling{suffix}")),
         ActionKind::ReplaceCredential => Some(format!("{root}c/{name}/credential{suffix}")),
-        ActionKind::SeeSpending => Some(format!("{root}spend?by=caller&connection={name}{}", suffix.replace('?', "&"))),
+        ActionKind::SeeSpending => Some(format!("{root}spend?by=caller&connection={name}{}", visit.suffix_more())),
         ActionKind::SeeRequests => Some(format!("{root}c/{name}{suffix}#charges")),
         ActionKind::Probe => Some(format!("{root}c/{name}/controls{suffix}#probe")),
         ActionKind::Refresh => {

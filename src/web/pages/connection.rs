@@ -198,7 +198,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         overrides: controls::overrides(&face, &view),
         credential_href: format!("{}/credential{}", segment(&name), visit.suffix()),
         controls_href: format!("{}/controls{}", segment(&name), visit.suffix()),
-        plan_query: format!("?connection={}{}", segment(&name), visit.suffix().replace('?', "&")),
+        plan_query: format!("?connection={}{}", segment(&name), visit.suffix_more()),
         switch: visit.action(&web, &frame.root, &format!("c/{}/polling", segment(&name))),
         frame,
     };
@@ -263,10 +263,7 @@ fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
         phase: (target.phase != "active").then_some(target.phase),
         // The age stands beside it, and grows.
         sentence: Some(target.reason).filter(|reason| !reason.is_empty()),
-        items: match target.item_count {
-            1 => "1 item".to_owned(),
-            n => format!("{} items", show::count(n)),
-        },
+        items: show::counted(target.item_count, "item"),
         age: target.aged_since.map(|at| Age::since(face, at)),
         as_of: face.maybe(target.as_of),
         name: target.name,

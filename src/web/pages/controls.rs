@@ -79,7 +79,7 @@ struct Probe {
 
 /// What can be set beside the switch.
 pub struct Control {
-    key: &'static str,
+    pub key: &'static str,
     pub label: &'static str,
     pub in_force: String,
     pub configured: String,
@@ -164,7 +164,7 @@ fn effect(web: &WebState, key: &ConnectionKey, asked: &Asks, now: &ConnectionVie
         match planned {
             Err(problem) => return wrong(problem.detail),
             Ok(planned) => {
-                kept = planned.figures.stretched.is_none() && planned.figures.shortest_interval_seconds.is_some();
+                kept = super::plan::is_kept(&planned.figures);
                 sentences.extend(of_interval(&planned, now, get("interval_for")));
             }
         }

@@ -144,6 +144,10 @@ impl Visit {
     pub fn suffix(&self) -> String {
         suffix(&self.organization)
     }
+    /// The same behind a query that there is.
+    pub fn suffix_more(&self) -> String {
+        self.suffix().replace('?', "&")
+    }
     pub fn reader(&self) -> &Reader {
         &self.reader
     }

@@ -138,7 +138,8 @@ fn form(visit: &Visit, query: &Query, plans: &[PlanView]) -> Form {
     }
 }
 
-fn is_kept(figures: &PlanFigures) -> bool {
+/// Whether an interval can be kept up.
+pub fn is_kept(figures: &PlanFigures) -> bool {
     figures.stretched.is_none() && figures.shortest_interval_seconds.is_some()
 }
 
@@ -168,11 +169,10 @@ fn answer(view: &WhatIfView) -> Answer {
 
 /// Requests, and units where those are not the same.
 pub fn cost_of(requests: u64, units: u64) -> String {
-    let plural = |n: u64, noun: &str| format!("{} {noun}{}", show::count(n), if n == 1 { "" } else { "s" });
     if requests == units {
-        plural(requests, "request")
+        show::counted(requests, "request")
     } else {
-        format!("{}, {}", plural(requests, "request"), plural(units, "unit"))
+        format!("{}, {}", show::counted(requests, "request"), show::counted(units, "unit"))
     }
 }
 

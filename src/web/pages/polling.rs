@@ -2,7 +2,7 @@
 //! administers it: what is set here holds for every organization.
 
 use super::actions::{Sent, back};
-use super::controls::Set;
+use super::controls::{Control, Set};
 use super::show::{self, Face};
 use super::{Action, Frame, Visit, html};
 use crate::domain::polling::MOST_WORKERS;
@@ -28,14 +28,6 @@ struct Page {
     /// Requests that the plans of the visitor's organization make in a day.
     a_day: String,
     change: Action,
-}
-
-struct Control {
-    key: &'static str,
-    label: &'static str,
-    in_force: String,
-    configured: String,
-    set: Option<Set>,
 }
 
 pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response, Problem> {

@@ -5,7 +5,7 @@ use super::history::{History, history};
 use super::show::{self, Face, Moment};
 use super::{Asked, Frame, Visit, html, segment};
 use crate::domain::cursor::{Edge, Filling, ItemsAsk};
-use crate::domain::ids::{Organization, TargetKey, TargetName};
+use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::time::Wall;
 use crate::engine::view::{FieldSeries, ItemView, SeriesView, TargetView, When};
 use crate::web::WebState;
@@ -51,7 +51,6 @@ struct Page {
 }
 
 struct Form {
-    organization: Option<String>,
     items: Vec<Choice>,
     fields: Vec<Choice>,
     ranges: Vec<Choice>,
@@ -109,7 +108,7 @@ pub async fn page(
     let frame = visit.frame(&web, &face, Some(&connection));
     let connection_href = format!("{}c/{}", frame.root, segment(&connection));
     let page = Page {
-        form: form(&visit, &view, found.as_ref(), (field.map(|f| f.field.as_str()), range)),
+        form: form(&view, found.as_ref(), (field.map(|f| f.field.as_str()), range)),
         drawn: found.as_ref().zip(field).map(|(series, field)| drawn(&face, series, field)),
         history: History { plot: None, ..history(&web, &visit, &face, &frame.root, &key)? },
         target_href: format!("{connection_href}/t/{}{}", segment(&view.name), visit.suffix()),
@@ -180,7 +179,7 @@ fn numbers(field: &FieldSeries) -> Option<Vec<series::Step<f64>>> {
     all.filter(|steps| steps.iter().any(|(_, value)| value.is_some()))
 }
 
-fn form(visit: &Visit, view: &TargetView, series: Option<&SeriesView>, (field, range): (Option<&str>, &str)) -> Form {
+fn form(view: &TargetView, series: Option<&SeriesView>, (field, range): (Option<&str>, &str)) -> Form {
     let mut items: Vec<&ItemView> = view.items.iter().filter(is_there).take(ITEMS).collect();
     let shown = series.map(|s| s.key.as_str());
     items.extend(
@@ -202,7 +201,6 @@ fn form(visit: &Visit, view: &TargetView, series: Option<&SeriesView>, (field, r
     let of_time =
         |(value, name): (&str, &str)| Choice { value: value.to_owned(), name: name.to_owned(), chosen: value == range };
     Form {
-        organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
         items: items.iter().map(item).collect(),
         fields: series.map(|s| s.fields.iter().map(choice).collect()).unwrap_or_default(),
         ranges: ranges().map(of_time).collect(),
@@ -264,17 +262,11 @@ fn of_numbers(view: &SeriesView, steps: &[series::Step<f64>]) -> String {
 }
 
 fn of_words(view: &SeriesView, steps: &[series::Step<&str>]) -> String {
-    let mut sums: Vec<(&str, u64)> = Vec::new();
-    for (n, (at, word)) in steps.iter().enumerate() {
-        let Some(word) = word else { continue };
+    let lasted = steps.iter().enumerate().filter_map(|(n, (at, word))| {
         let ends = steps.get(n + 1).map_or(view.until.0, |(next, _)| *next);
-        let seconds = ends.since(*at).as_secs();
-        match sums.iter_mut().find(|(known, _)| known == word) {
-            Some((_, sum)) => *sum += seconds,
-            None => sums.push((word, seconds)),
-        }
-    }
-    sums.sort_by_key(|(_, seconds)| std::cmp::Reverse(*seconds));
+        Some(((*word)?, ends.since(*at).as_secs()))
+    });
+    let sums = show::longest_first(lasted);
     let told: Vec<String> = sums
         .iter()
         .take(WORDS)

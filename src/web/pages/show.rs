@@ -249,6 +249,24 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// `1 request`, `2 requests`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// How long each lasted altogether, the longest first.
+pub fn longest_first<T: PartialEq>(lasted: impl IntoIterator<Item = (T, u64)>) -> Vec<(T, u64)> {
+    let mut sums: Vec<(T, u64)> = Vec::new();
+    for (one, seconds) in lasted {
+        match sums.iter_mut().find(|(known, _)| *known == one) {
+            Some((_, sum)) => *sum += seconds,
+            None => sums.push((one, seconds)),
+        }
+    }
+    sums.sort_by_key(|(_, seconds)| std::cmp::Reverse(*seconds));
+    sums
+}
+
 /// `37 kB`, `1.5 MB`, `12 MB`: thousands, as makers of memory cards count.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];

@@ -36,7 +36,6 @@ struct Page {
 }
 
 struct Form {
-    organization: Option<String>,
     from: String,
     to: String,
     ranges: Vec<Choice>,
@@ -96,7 +95,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
 
 fn sentence(face: &Face, view: &SpendView) -> String {
     let since = face.clock(view.from);
-    let requests = |n: u64| format!("{} request{}", show::count(n), if n == 1 { "" } else { "s" });
+    let requests = |n: u64| show::counted(n, "request");
     let Some(first) = view.groups.first() else { return format!("Nobody has asked anything since {since}.") };
     let most = format!("most by {} ({})", first.name, share(first.spent.units, view.total.units));
     let until = format!("from {since} to {}", face.clock(view.to));
@@ -144,7 +143,6 @@ fn form(web: &WebState, visit: &Visit, query: &Query, period: &Period) -> Result
     let per =
         [choice("", "as it fits", !named)].into_iter().chain(per.map(|c| Choice { chosen: c.chosen && named, ..c }));
     Ok(Form {
-        organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
         from: query.from.clone().unwrap_or_default(),
         to: query.to.clone().unwrap_or_default(),
         ranges: ranges.collect(),

@@ -56,20 +56,15 @@ fn line(face: &Face, stretch: &StoodStretch, view: &StoodView) -> Line {
 
 /// Everything that was not well, the longest first. It says nothing that changes while all is well.
 fn sentence(face: &Face, view: &StoodView) -> String {
-    let mut sums: Vec<(String, u64)> = Vec::new();
-    for stretch in &view.stretches {
+    let trouble = view.stretches.iter().filter_map(|stretch| {
         let word = match stretch.state {
-            Some(State::Fresh | State::Ageing) => continue,
+            Some(State::Fresh | State::Ageing) => return None,
             Some(state) => show::word(state),
             None => "not running".to_owned(),
         };
-        let seconds = stretch.until.0.since(stretch.from.0).as_secs();
-        match sums.iter_mut().find(|(known, _)| *known == word) {
-            Some((_, sum)) => *sum += seconds,
-            None => sums.push((word, seconds)),
-        }
-    }
-    sums.sort_by_key(|(_, seconds)| std::cmp::Reverse(*seconds));
+        Some((word, stretch.until.0.since(stretch.from.0).as_secs()))
+    });
+    let sums = show::longest_first(trouble);
     let told: Vec<String> = sums.iter().map(|(word, seconds)| format!("{word} {}", show::span(*seconds))).collect();
     let first = view.stretches.first().map(|s| s.from).filter(|from| *from != view.from);
     let time = match first {

@@ -319,9 +319,8 @@ struct Scan {
 }
 
 fn scan(face: &Face, scan: &ScanView) -> Scan {
-    let pages = |n: u64| format!("{} page{}", show::count(n), if n == 1 { "" } else { "s" });
     let sentence = match &scan.reason {
-        None => format!("Read completely: {}.", pages(scan.pages.into())),
+        None => format!("Read completely: {}.", show::counted(scan.pages.into(), "page")),
         Some(why) => {
             let of = scan.of.map_or_else(|| "?".to_owned(), show::count);
             let kept = "What was seen is shown; nothing was removed.";

@@ -88,7 +88,7 @@ fn units_of(view: &SpendView, name: &str) -> u64 {
 }
 
 fn sentence(day: &SpendView, month: &SpendView) -> String {
-    let requests = |n: u64| format!("{} request{}", show::count(n), if n == 1 { "" } else { "s" });
+    let requests = |n: u64| show::counted(n, "request");
     let month = requests(month.total.requests);
     match day.groups.first() {
         None => format!("Nothing was asked in the last 24 hours; {month} in 30 days."),

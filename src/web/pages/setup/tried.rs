@@ -58,7 +58,7 @@ fn in_words(shown: Shown) -> String {
     }
 }
 
-/// `Uses 1 of 4 that are left: status, 5 in 5 min.`
+/// `Uses 1 of 4 that are left of status, 5 in 5 min.`
 pub fn cost(probe: &ProbeView) -> String {
     let limit = |budget: &crate::engine::view::BudgetView| {
         let window = budget.window_seconds.map(|length| format!(" in {}", show::exact(length))).unwrap_or_default();
@@ -67,7 +67,7 @@ pub fn cost(probe: &ProbeView) -> String {
     };
     let limits: Vec<String> = probe.budget.iter().map(limit).collect();
     match limits.is_empty() {
-        true => format!("Uses {} request.", probe.requests),
+        true => format!("Uses {}.", show::counted(probe.requests.into(), "request")),
         false => format!("Uses {}.", limits.join("; ")),
     }
 }
