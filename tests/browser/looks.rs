@@ -124,25 +124,3 @@ const STRUCTURE: &str = "const named = e => e.getAttribute('aria-label') || e.ge
         || e.textContent.trim() || (e.labels && e.labels.length) || e.getAttribute('aria-hidden') === 'true';
     const things = [...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, svg:not(svg svg)')].filter(e => !e.hidden);
     return [document.querySelectorAll('h1').length, things.filter(e => !named(e)).map(e => e.outerHTML.slice(0, 200)), document.documentElement.lang]";
-
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_fetched_from_anywhere_else() {
-    let Some(browser) = Browser::start().await else { return };
-    let provider = FakeProvider::limited(5, secs(300)).await;
-    let app = full_yard(&provider, &wide_name()).await;
-    let own = format!("http://{}/", app.address);
-    for path in PAGES {
-        browser.goes_to(&format!("http://{}{path}", app.address)).await;
-        let script = "return performance.getEntriesByType('resource').map(e => e.name)";
-        let loaded = browser.runs(script).await;
-        let strange: Vec<&str> = loaded
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|name| name.as_str())
-            .filter(|name| !name.starts_with(&own) && !name.starts_with("data:"))
-            .collect();
-        assert!(strange.is_empty(), "{path} loads {strange:?}");
-    }
-    assert_quiet(&browser).await;
-}
