@@ -117,8 +117,7 @@ async fn a_rotated_secret_starts_its_own_budget() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_secret_travels_in_a_header_where_told_so() {
     let provider = FakeProvider::unlimited().await;
-    let mut connection = Connection::irrigation("yard", &provider.base_url());
-    connection.carrier = "header = \"Authorization\", scheme = \"Bearer\"".to_owned();
+    let connection = Connection::irrigation("yard", &provider.base_url()).bearer();
     let app = TestApp::start(Config::new().with(connection)).await;
     app.has_polled("yard", "controller").await;
     let seen = &provider.seen()[0];

@@ -32,8 +32,7 @@ impl Browser<'_> {
             .skip(1)
             .find(|f| f.contains(&format!("{action}\"")))
             .unwrap_or_else(|| panic!("{html}"));
-        let own =
-            form.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("our field");
+        let own = http::own_field(form);
         let origin = format!("http://{}", self.app.address);
         let ask = Ask::post(&format!("/{action}")).form(&format!("csrf={own}&{fields}")).header("origin", &origin);
         let reply = self.app.send(self.dressed(ask)).await;

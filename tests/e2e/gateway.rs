@@ -13,8 +13,7 @@ fn counting(asked: &Asked) -> Vec<u8> {
 }
 
 fn config(base_url: &str, gateway: &str) -> Config {
-    let connection = Connection::plain("hub", base_url).secret_in("HUB_KEY");
-    let connection = Connection { carrier: "header = \"Authorization\", scheme = \"Bearer\"".to_owned(), ..connection };
+    let connection = Connection::plain("hub", base_url).secret_in("HUB_KEY").bearer();
     Config::new().with(connection.body(gateway))
 }
 

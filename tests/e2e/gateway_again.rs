@@ -3,7 +3,6 @@
 
 use crate::support::http::{Reply, Tab};
 use crate::support::script::{Asked, Script};
-use crate::support::secret::new_secret;
 use crate::support::wire::json;
 use crate::support::*;
 use std::time::Instant;
@@ -17,8 +16,7 @@ async fn hub(provider: &Script, fresh_for: &str) -> TestApp {
         "[connection.gateway]\nfresh_for = \"{fresh_for}\"\n[[connection.gateway.allow]]\nmethods = [\"GET\", \"HEAD\", \"POST\"]\n\
          path = \"/**\"\n"
     );
-    let connection = Connection::plain("hub", &provider.base_url()).secret_in("HUB_KEY");
-    let connection = Connection { carrier: "header = \"Authorization\", scheme = \"Bearer\"".to_owned(), ..connection };
+    let connection = Connection::plain("hub", &provider.base_url()).secret_in("HUB_KEY").bearer();
     TestApp::start(Config::new().with(connection.body(&gateway))).await
 }
 
@@ -89,10 +87,7 @@ async fn what_another_key_has_read_is_not_said_again() {
     let mut tab = Tab::open(app.address).await;
     let before = asks(&mut tab, "/gateway/hub/tasks").await;
     assert_eq!(asks(&mut tab, "/gateway/hub/tasks").await.body, before.body);
-    let key = new_secret();
-    app.is_given(&key);
-    let set = Ask::new("PUT", "/api/v1/connections/hub/credential").token(app.token());
-    app.send(set.json(&serde_json::json!({ "secret": key }))).await.expect(200);
+    app.rotates("hub").await;
     let after = asks(&mut tab, "/gateway/hub/tasks").await;
     assert_eq!(after.json()["number"], 1, "{:?}", after.headers);
 }

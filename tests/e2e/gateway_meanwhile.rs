@@ -8,8 +8,7 @@ use crate::support::*;
 fn config(base_url: &str) -> Config {
     let gateway = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.gateway.allow]]\n\
                    methods = [\"GET\", \"HEAD\", \"PUT\"]\npath = \"/**\"\n";
-    let connection = Connection::plain("hub", base_url).secret_in("HUB_KEY");
-    let connection = Connection { carrier: "header = \"Authorization\", scheme = \"Bearer\"".to_owned(), ..connection };
+    let connection = Connection::plain("hub", base_url).secret_in("HUB_KEY").bearer();
     Config::new().with(connection.body(gateway))
 }
 
@@ -82,12 +81,12 @@ async fn what_is_answered_while_a_write_is_put_down_does_not_stay() {
         let (read, written) = tokio::join!(app.get(&path), app.send(put(&app, &path)));
         read.expect(200);
         written.expect(200);
-        let kept = app.send(Ask::get(&path).header("cache-control", "only-if-cached")).await;
+        let kept = app.send(Ask::kept(&path)).await;
         assert_eq!(kept.status, 504, "round {round}: {}", kept.body);
     }
     app.restart().await;
     for round in 0..ROUNDS {
-        let kept = app.send(Ask::get(&path(round)).header("cache-control", "only-if-cached")).await;
+        let kept = app.send(Ask::kept(&path(round))).await;
         assert_eq!(kept.status, 504, "round {round}, after a restart: {}", kept.body);
     }
 }
@@ -109,7 +108,7 @@ async fn a_command_that_stopped_midway_is_forgotten_for_as_any_other() {
     let accepted = app.operator().commands("hub", "switch", &serde_json::json!({}), None).await.expect(202).json();
     app.operator().sees_job(operator::job_id(&accepted), "unknown").await;
     assert_eq!(provider.asked().len(), 2, "no third was funded");
-    let kept = || Ask::get("/gateway/hub/x").header("cache-control", "only-if-cached");
+    let kept = || Ask::kept("/gateway/hub/x");
     assert_eq!(app.send(kept()).await.status, 504);
     app.restart().await;
     assert_eq!(app.send(kept()).await.status, 504);
@@ -127,7 +126,7 @@ async fn a_reading_of_a_target_that_was_under_way_while_somebody_wrote_is_kept_f
         let provider = Script::answering_each_after(slow, rows).await;
         let hub = Connection::plain("hub", &provider.base_url()).every("24h").min_age("0s").body(tables);
         let mut app = TestApp::start(Config::new().with(hub)).await;
-        let kept = || Ask::get("/gateway/hub/x").header("cache-control", "only-if-cached");
+        let kept = || Ask::kept("/gateway/hub/x");
         app.get("/gateway/hub/x").await.expect(200);
         let operator = app.operator();
         let write = async {
@@ -162,8 +161,7 @@ async fn what_was_read_while_a_write_was_out_that_a_crash_ended_is_not_served() 
     // What was read goes to the file with the next charge.
     app.get("/gateway/hub/after").await.expect(200);
     app.crash().await;
-    let kept = |path: &str| Ask::get(path).header("cache-control", "only-if-cached");
-    assert_eq!(app.send(kept("/gateway/hub/x")).await.status, 504);
-    app.send(kept("/gateway/hub/before")).await.expect(200);
+    assert_eq!(app.send(Ask::kept("/gateway/hub/x")).await.status, 504);
+    app.send(Ask::kept("/gateway/hub/before")).await.expect(200);
     assert!(written.await.expect("it waits").is_err(), "nobody was told what it did");
 }

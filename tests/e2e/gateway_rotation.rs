@@ -2,11 +2,9 @@
 //! opened by the connection that is (CASES P1).
 
 use crate::support::script::{Asked, Script};
-use crate::support::secret::new_secret;
 use crate::support::wire::{http, json};
 use crate::support::*;
 use feed::Feed;
-use serde_json::json as value;
 use sse::Events;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,22 +34,9 @@ fn by_key() -> impl Fn(&Asked) -> Vec<u8> + Send + Sync {
     }
 }
 
-async fn rotates(app: &mut TestApp, connection: &str) -> String {
-    let key = new_secret();
-    app.is_given(&key);
-    let path = format!("/api/v1/connections/{connection}/credential");
-    let set = Ask::new("PUT", &path).token(app.token()).json(&value!({ "secret": key }));
-    app.send(set).await.expect(200);
-    key
-}
-
 async fn who(app: &TestApp, path: &str) -> u64 {
     let reply = app.get(path).await.expect(200);
     reply.json()["who"].as_u64().unwrap_or_else(|| panic!("{reply:?}"))
-}
-
-fn kept(path: &str) -> Ask {
-    Ask::get(path).header("cache-control", "only-if-cached")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,11 +52,11 @@ async fn p1_what_the_old_key_read_is_not_served_for_the_new_one() {
     let paths = ["/gateway/hub/x", "/gateway/hub/things", "/gateway/hub/y"];
     for path in paths {
         assert_eq!(who(&app, path).await, 0);
-        app.send(kept(path)).await.expect(200);
+        app.send(Ask::kept(path)).await.expect(200);
     }
-    let new = rotates(&mut app, "hub").await;
+    let new = app.rotates("hub").await;
     for path in paths {
-        app.send(kept(path)).await.expect(504);
+        app.send(Ask::kept(path)).await.expect(504);
     }
     let asked = provider.asked().len();
     for path in &paths[..2] {
@@ -85,8 +70,8 @@ async fn p1_what_the_old_key_read_is_not_served_for_the_new_one() {
     is_down.store(true, Ordering::SeqCst);
     app.get("/gateway/hub/y").await.expect_problem(503);
     app.restart().await;
-    app.send(kept("/gateway/hub/y")).await.expect(504);
-    assert_eq!(app.send(kept("/gateway/hub/x")).await.expect(200).json()["who"], 1);
+    app.send(Ask::kept("/gateway/hub/y")).await.expect(504);
+    assert_eq!(app.send(Ask::kept("/gateway/hub/x")).await.expect(200).json()["who"], 1);
 }
 
 /// It was asked for with the old key, and is answered when the new one is in force.
@@ -99,7 +84,7 @@ async fn p1_what_was_under_way_with_the_old_key_is_for_who_asked_with_it_alone()
     let paths = ["/gateway/hub/things", "/gateway/hub/x"];
     let before = paths.map(|path| tokio::spawn(async move { http::send(address, &Ask::get(path)).await }));
     eventually("both are under way", SOON, || async { (provider.asked().len() >= 2).then_some(()) }).await;
-    rotates(&mut app, "hub").await;
+    app.rotates("hub").await;
     for path in paths {
         assert_eq!(who(&app, path).await, 1, "{path}");
     }
@@ -117,7 +102,7 @@ async fn what_another_key_of_the_same_account_read_is_served_on() {
     let mut app = TestApp::start(config(&provider.base_url(), ", same_account = true")).await;
     assert_eq!(who(&app, "/gateway/hub/x").await, 0);
     let asked = provider.asked().len();
-    rotates(&mut app, "hub").await;
+    app.rotates("hub").await;
     assert_eq!((who(&app, "/gateway/hub/x").await, provider.asked_of("/x").len()), (0, 1), "{asked}");
 }
 
@@ -133,7 +118,7 @@ async fn p4_a_stream_that_the_old_key_opened_ends_and_is_gone_on_with_by_the_new
     feed.says("one");
     let one = tab.next(SOON).await.expect("an event");
     assert_eq!(one.data, "one");
-    let new = rotates(&mut app, "yard").await;
+    let new = app.rotates("yard").await;
     assert!(tab.next(SOON).await.is_none(), "what was opened with the old key ends");
     feed.says("two");
     let mut tab = Events::open(app.address, &ask(Some("1"))).await;

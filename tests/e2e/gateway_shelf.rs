@@ -17,8 +17,7 @@ fn counting(asked: &Asked) -> Vec<u8> {
 fn config(base_url: &str, server: &[&str]) -> Config {
     let gateway = "[connection.gateway]\nfresh_for = \"1d\"\n[[connection.gateway.allow]]\n\
                    methods = [\"GET\", \"HEAD\", \"POST\"]\npath = \"/**\"\n";
-    let connection = Connection::plain("hub", base_url).secret_in("HUB_KEY");
-    let connection = Connection { carrier: "header = \"Authorization\", scheme = \"Bearer\"".to_owned(), ..connection };
+    let connection = Connection::plain("hub", base_url).secret_in("HUB_KEY").bearer();
     let server = server.iter().map(|line| (*line).to_owned()).collect();
     Config { server, ..Config::new().with(connection.body(gateway)) }
 }

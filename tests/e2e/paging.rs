@@ -11,7 +11,7 @@ fn paged(provider: &PagedProvider, style: &str, path: &str, more: &str) -> Conne
          page = {{ style = \"{style}\"{more} }}\n"
     );
     let connection = Connection::plain("shop", &provider.base_url()).secret_in("SHOP_KEY").quiet().min_age("0s");
-    Connection { carrier: "header = \"Authorization\", scheme = \"Bearer\"".to_owned(), ..connection.body(&body) }
+    connection.bearer().body(&body)
 }
 
 fn cursor(provider: &PagedProvider) -> Connection {

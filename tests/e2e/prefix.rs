@@ -148,8 +148,7 @@ async fn the_whole_site_works_below_a_path() {
         assert_eq!(resolved(&format!("{prefix}/c/yard/"), &there), format!("{prefix}/c/yard"));
         let page = send(proxy, &Ask::get(&format!("{prefix}/c/yard")).header("accept", "text/html")).await.body;
         let form = page.split("<form ").find(|form| form.contains("c/yard/polling\"")).expect("the switch");
-        let csrf = form.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("ours");
-        let sent = format!("on=true&csrf={csrf}");
+        let sent = format!("on=true&csrf={}", http::own_field(form));
         let done = send(proxy, &Ask::post(&format!("{prefix}/c/yard/polling")).form(&sent)).await.expect(303);
         let there = resolved(&format!("{prefix}/c/yard/polling"), done.header("location").expect("back"));
         assert_eq!(there, format!("{prefix}/c/yard"));

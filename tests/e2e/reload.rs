@@ -32,13 +32,6 @@ async fn overview_says(app: &TestApp, part: &str) {
     .await;
 }
 
-async fn activity_says(app: &TestApp, part: &str) {
-    eventually(&format!("the activity tells of {part:?}"), SOON, || async {
-        app.get("/api/v1/activity").await.expect(200).body.contains(part).then_some(())
-    })
-    .await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_comes_and_goes_with_the_file_and_finds_again_what_was_known_of_it() {
     let (one, two) = (FakeProvider::unlimited().await, FakeProvider::limited(4, secs(10)).await);
@@ -53,7 +46,7 @@ async fn a_connection_comes_and_goes_with_the_file_and_finds_again_what_was_know
 
     written(&mut app, &[yard(&one, 4), shed(&two)], &both);
     two.has_seen(2, SOON).await;
-    activity_says(&app, "connection shed added by the configuration").await;
+    app.tells("connection shed added by the configuration").await;
     app.get("/c/shed").await.expect(200);
     let key = &both.environment["SHED_KEY"];
     assert!(two.seen().iter().all(|s| s.key == *key), "with its own key");
@@ -61,7 +54,7 @@ async fn a_connection_comes_and_goes_with_the_file_and_finds_again_what_was_know
     assert_eq!(items, 3);
 
     written(&mut app, &[yard(&one, 4)], &both);
-    activity_says(&app, "connection shed taken away by the configuration").await;
+    app.tells("connection shed taken away by the configuration").await;
     app.get("/c/shed").await.expect(404);
     stays("what is not there is not asked", two.count(), secs(3), || two.count()).await;
     let asked = one.count();
@@ -127,14 +120,14 @@ async fn what_is_under_way_ends_by_the_words_that_it_began_with() {
     let used = app.connection("yard").await["budget"][0]["used"].as_u64().expect("a number");
     assert!(used as usize > asked, "the one under way is counted: {used} of {asked}");
     app.connection_when("yard", "the new interval is in force", |c| c["poll"]["interval_seconds"] == 2.0).await;
-    activity_says(&app, "connection yard changed by the configuration: limits, poll").await;
+    app.tells("connection yard changed by the configuration: limits, poll").await;
 
     // Gone while one is under way: its charge is resolved all the same.
     let asked = provider.count();
     provider.has_seen(asked + 1, SOON).await;
     let other = Connection::plain("other", &provider.base_url()).not_polled();
     written(&mut app, std::slice::from_ref(&other), &start);
-    activity_says(&app, "connection yard taken away").await;
+    app.tells("connection yard taken away").await;
     stays("no other follows", asked + 1, secs(4), || provider.count()).await;
     written(&mut app, &[other, yard(&provider, 50)], &start);
     eventually("it is there again", SOON, || async { (app.get("/c/yard").await.status == 200).then_some(()) }).await;
@@ -190,7 +183,7 @@ async fn a_webhook_that_is_written_in_is_told_and_one_that_is_taken_out_is_not()
     let mut told = quiet();
     told.body.push_str(&format!("[[connection.webhook]]\nname = \"desk\"\nurl = \"{}/hook\"\n", receiver.base_url()));
     written(&mut app, &[told], &start);
-    activity_says(&app, "changed by the configuration: webhooks").await;
+    app.tells("changed by the configuration: webhooks").await;
     provider.renames(1, "Roses");
     app.operator().refreshes("yard", "controller").await.expect(200);
     eventually("it is told", SOON, || async {

@@ -77,13 +77,6 @@ async fn arrives(provider: &FakeProvider, key: &str) {
         .await;
 }
 
-async fn has_activity(app: &TestApp, part: &str) {
-    eventually(&format!("the activity tells of {part:?}"), SOON, || async {
-        app.get("/api/v1/activity").await.expect(200).body.contains(part).then_some(())
-    })
-    .await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_is_another_in_its_file_counts_by_itself_from_sighup_on() {
     let provider = counting(CountedBy::Key).await;
@@ -93,7 +86,7 @@ async fn a_key_that_is_another_in_its_file_counts_by_itself_from_sighup_on() {
     let new = yard.rotates();
     arrives(&provider, &new).await;
     assert!(used(&yard.app.connection("yard").await) <= 2, "what the old key spent is not the new one's");
-    has_activity(&yard.app, "another credential was read from YARD_KEY in the environment file").await;
+    yard.app.tells("another credential was read from YARD_KEY in the environment file").await;
     provider.has_seen(6, SOON).await;
     let keys: Vec<String> = provider.seen().into_iter().map(|s| s.key).collect();
     let first = keys.iter().position(|key| *key == new).expect("it arrived");
@@ -115,7 +108,7 @@ async fn law_1_another_key_of_the_same_account_counts_on_however_often_it_comes(
     provider.has_seen(2, SOON).await;
     for n in 0..6 {
         yard.rotates();
-        has_activity(&yard.app, "go on spending from the same budget").await;
+        yard.app.tells("go on spending from the same budget").await;
         if n == 3 {
             // Rotated while it is down: the file remembers whose key the old one was.
             yard.app.kill_9();
@@ -258,7 +251,7 @@ async fn a_credential_that_an_operator_sets_wins_until_it_is_cleared_and_is_show
     let told = &answer.json()["credential"]["set"]["by"];
     assert_eq!(told, "tests (API, 127.0.0.1)");
     arrives(&provider, &set).await;
-    has_activity(&yard.app, "yard: credential replaced by tests (API, 127.0.0.1)").await;
+    yard.app.tells("yard: credential replaced by tests (API, 127.0.0.1)").await;
 
     // It wins over the file, over a crash, and over another one in the file.
     yard.rotates();

@@ -20,8 +20,7 @@ fn asked_by_itself(n: u64) -> String {
 
 fn field(provider: &PagedProvider, targets: &str) -> Connection {
     let connection = Connection::plain("field", &provider.base_url()).secret_in("FIELD_KEY").quiet().min_age("0s");
-    let carrier = "header = \"Authorization\", scheme = \"Bearer\"".to_owned();
-    Connection { carrier, ..connection.body(&format!("{SCAN}{targets}")) }
+    connection.bearer().body(&format!("{SCAN}{targets}"))
 }
 
 pub async fn provider(rows: u64, size: usize, orders: u64) -> PagedProvider {

@@ -30,8 +30,7 @@ async fn fill(app: &TestApp, body: &str, action: &str, fields: &[(&str, &str)]) 
     };
     let form =
         forms.into_iter().find(|form| resolved(form) == action).unwrap_or_else(|| panic!("no {action} in {body}"));
-    let csrf = form.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("its field");
-    let mut pairs = vec![("csrf", csrf), ("token", app.token())];
+    let mut pairs = vec![("csrf", http::own_field(form)), ("token", app.token())];
     pairs.extend(fields);
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
     app.send(Ask::post(action).form(&body)).await

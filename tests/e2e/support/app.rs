@@ -346,6 +346,24 @@ impl TestApp {
         .await
     }
 
+    /// Until the activity tells of this.
+    pub async fn tells(&self, part: &str) {
+        eventually(&format!("the activity tells of {part:?}"), SOON, || async {
+            self.get("/api/v1/activity").await.expect(200).body.contains(part).then_some(())
+        })
+        .await;
+    }
+
+    /// Sets another credential of a connection, and returns it.
+    pub async fn rotates(&mut self, connection: &str) -> String {
+        let key = secret::new_secret();
+        self.is_given(&key);
+        let path = format!("/api/v1/connections/{connection}/credential");
+        let set = Ask::new("PUT", &path).token(self.token()).json(&serde_json::json!({ "secret": key }));
+        self.send(set).await.expect(200);
+        key
+    }
+
     /// No spelling of any secret in what it printed or keeps.
     #[track_caller]
     pub fn kept_its_secrets(&self) {

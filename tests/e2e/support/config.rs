@@ -119,6 +119,11 @@ impl Connection {
         self.secret = Some(variable.to_owned());
         self
     }
+    /// Its credential travels as a bearer token.
+    pub fn bearer(mut self) -> Connection {
+        self.carrier = "header = \"Authorization\", scheme = \"Bearer\"".to_owned();
+        self
+    }
     /// A rolling limit per endpoint, with further lines.
     pub fn limit(mut self, name: &str, requests: u32, window: &str, more: &str) -> Connection {
         self.limits.push(format!(

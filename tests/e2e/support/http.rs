@@ -27,6 +27,10 @@ impl Ask {
     pub fn get(path: &str) -> Ask {
         Ask::new("GET", path)
     }
+    /// As a client of the gateway that wants nothing but what is on the shelf.
+    pub fn kept(path: &str) -> Ask {
+        Ask::get(path).header("cache-control", "only-if-cached")
+    }
     pub fn post(path: &str) -> Ask {
         Ask::new("POST", path)
     }
@@ -99,6 +103,11 @@ impl Reply {
         assert!(!told.is_empty(), "a problem without words: {problem}");
         problem
     }
+}
+
+/// Our own field of a form.
+pub fn own_field(form: &str) -> &str {
+    form.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("our field")
 }
 
 async fn bounded<T>(what: &str, work: impl Future<Output = T>) -> T {
