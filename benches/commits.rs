@@ -16,7 +16,6 @@ use larder::domain::spec::{
 };
 use larder::domain::time::{Now, Span};
 use larder::engine::Parts;
-use larder::engine::put::Putting;
 use larder::rules::budget::{Permit, Request};
 use larder::rules::extract::Extractor;
 use larder::rules::reconcile::reconcile;
@@ -211,7 +210,6 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
     let body = answer(items, 0).to_string().into_bytes();
     let door = Arc::new(CannedDoor { clock: clock.clone(), body });
     let credentials = [(connection(), CREDENTIAL)].into();
-    let putting = Arc::new(Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() });
     let parts = Parts {
         shelf: Default::default(),
         store,
@@ -222,7 +220,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
         polling: Default::default(),
         credentials,
         stored: Default::default(),
-        putting,
+        putting: Default::default(),
         notes: Vec::new(),
     };
     let (appliance, running) = larder::engine::start(parts).await.expect("an engine");

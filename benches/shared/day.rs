@@ -8,7 +8,6 @@ use larder::domain::ids::{ConnectionKey, Organization};
 use larder::domain::reply::{Answer, Reply};
 use larder::domain::time::{Now, Span, Stamp, Steady, Wall};
 use larder::engine::appliance::Appliance;
-use larder::engine::put::Putting;
 use larder::engine::{Parts, Running};
 use larder::rules::budget::Permit;
 use larder::store::{Options, Store, Writer};
@@ -149,7 +148,6 @@ impl World {
         let door = CountingDoor { work: self.work, clock: clock.clone(), sent: Arc::clone(&self.sent) };
         let nothing = Environment::new(Vec::<(String, String)>::new());
         let settings = parse(&self.config, Path::new("larder.toml"), &nothing, &Recipes::default());
-        let putting = Arc::new(Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() });
         let parts = Parts {
             shelf: Default::default(),
             store,
@@ -160,7 +158,7 @@ impl World {
             polling: Default::default(),
             credentials: [(field(), CREDENTIAL)].into(),
             stored: Default::default(),
-            putting,
+            putting: Default::default(),
             notes: Vec::new(),
         };
         larder::engine::start(parts).await.expect("an engine")

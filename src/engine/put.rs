@@ -27,6 +27,16 @@ pub struct Putting {
     pub patterns: BTreeMap<ConnectionKey, Vec<String>>,
 }
 
+/// Of connections to which nothing is put.
+impl Default for Putting {
+    fn default() -> Putting {
+        Putting {
+            read: Arc::new(|_, _, _| Err(vec!["no target can be put here".to_owned()])),
+            patterns: BTreeMap::new(),
+        }
+    }
+}
+
 /// Enough for any site; a bound for what a mistake can put.
 const MOST_TARGETS: usize = 10_000;
 

@@ -118,10 +118,7 @@ impl World {
             connections: connections(),
             polling: Default::default(),
             stored: Default::default(),
-            putting: std::sync::Arc::new(larder::engine::put::Putting {
-                read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
-                patterns: Default::default(),
-            }),
+            putting: Default::default(),
             credentials: BTreeMap::from([(field(), CredentialId([7; 16]))]),
             notes: Vec::new(),
         };

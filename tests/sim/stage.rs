@@ -10,7 +10,6 @@ use larder::domain::reply::{Answer, Reply};
 use larder::domain::spec::ConnectionSpec;
 use larder::domain::time::Wall;
 use larder::engine::appliance::Appliance;
-use larder::engine::put::Putting;
 use larder::engine::view::ConnectionView;
 use larder::engine::{Parts, Running};
 use larder::rules::budget::Permit;
@@ -62,7 +61,7 @@ impl Stage {
             shelf: Default::default(),
             credentials: [(spec.key.clone(), credential)].into(),
             stored: Default::default(),
-            putting: Arc::new(Putting { read: Arc::new(|_, _, _| Err(Vec::new())), patterns: Default::default() }),
+            putting: Default::default(),
             notes: Vec::new(),
         };
         let (appliance, running) = larder::engine::start(parts).await.expect("an engine");

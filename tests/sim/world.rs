@@ -12,7 +12,6 @@ use crate::scenario::{Clocks, HOUR, MINUTE, Scenario};
 use larder::domain::ids::{ConnectionKey, CredentialId};
 use larder::domain::spec::ConnectionSpec;
 use larder::engine::appliance::Appliance;
-use larder::engine::put::Putting;
 use larder::engine::{Parts, Running};
 use larder::store::{Options, Store, Writer};
 use larder::upstream::boundary::Secrets;
@@ -153,10 +152,7 @@ impl<'s> World<'s> {
             polling: Default::default(),
             credentials,
             stored: Default::default(),
-            putting: Arc::new(Putting {
-                read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
-                patterns: Default::default(),
-            }),
+            putting: Default::default(),
             notes: Vec::new(),
         };
         let (appliance, running) = larder::engine::start(parts).await?;

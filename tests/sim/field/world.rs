@@ -15,7 +15,6 @@ use larder::domain::spec::Interval;
 use larder::domain::time::Span;
 use larder::engine::appliance::Appliance;
 use larder::engine::controls::{Controls, IntervalWish, Wish};
-use larder::engine::put::Putting;
 use larder::engine::view::FieldShown;
 use larder::engine::{Parts, Running};
 use larder::store::{Options, Store, Writer};
@@ -112,10 +111,7 @@ impl Days {
             polling: Default::default(),
             credentials: self.field.scenario.credentials.clone(),
             stored: Default::default(),
-            putting: Arc::new(Putting {
-                read: Arc::new(|_, _, _| Err(vec!["nothing is put here".to_owned()])),
-                patterns: Default::default(),
-            }),
+            putting: Default::default(),
             notes: Vec::new(),
         };
         let (appliance, running) = larder::engine::start(parts).await?;
