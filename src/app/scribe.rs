@@ -83,7 +83,7 @@ impl Scribe for Desk {
     }
 
     fn imports(&self, text: &str) -> Result<(Vec<Import>, Vec<String>), Vec<String>> {
-        Ok((stored::imports(text)?, stored::beside_connections(text)))
+        stored::imports(text)
     }
 
     fn target(&self, text: &str, target: &TargetName) -> Option<String> {
@@ -91,7 +91,7 @@ impl Scribe for Desk {
     }
 
     fn target_in_file(&self, connection: &ConnectionKey, target: &TargetName) -> Option<String> {
-        let imports = stored::imports(&self.file().ok()?).ok()?;
+        let (imports, _) = stored::imports(&self.file().ok()?).ok()?;
         let import = imports.into_iter().find(|import| import.key == *connection)?;
         self.target(&import.text, target)
     }

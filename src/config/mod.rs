@@ -204,20 +204,16 @@ fn read(
     let root = Section::root(&document, table.get_ref());
     root.only(&["server", "polling", "backup", "connection"], &[], &mut problems);
     let folder = file.parent().unwrap_or(Path::new(""));
-    let server = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
-    let mut shown = Vec::new();
-    let server_section = server;
-    let server = server::read(server_section.as_ref(), folder, &mut problems);
-    shown.extend(server::shown(server_section.as_ref(), &server));
-    let polling =
+    let section = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
+    let server = server::read(section.as_ref(), folder, &mut problems);
+    let mut shown: Vec<_> = server::shown(section.as_ref(), &server).into_iter().collect();
+    let section =
         root.clone().with_variables(environment.of_polling().under("polling")).table("polling", &mut problems);
-    let polling_section = polling;
-    let polling = server::read_polling(polling_section.as_ref(), &mut problems);
-    shown.extend(server::shown_polling(polling_section.as_ref(), &polling));
-    let backup = root.clone().with_variables(environment.of_backup().under("backup")).table("backup", &mut problems);
-    let backup_section = backup;
-    let backup = backup::read(backup_section.as_ref(), folder, &mut problems);
-    shown.extend(server::shown_backup(backup_section.as_ref(), backup.as_ref()));
+    let polling = server::read_polling(section.as_ref(), &mut problems);
+    shown.extend(server::shown_polling(section.as_ref(), &polling));
+    let section = root.clone().with_variables(environment.of_backup().under("backup")).table("backup", &mut problems);
+    let backup = backup::read(section.as_ref(), folder, &mut problems);
+    shown.extend(server::shown_backup(section.as_ref(), backup.as_ref()));
     let mut reader = Reader::new(folder, environment, recipes, expressions);
     let sections = root.tables("connection", &mut problems);
     let mut connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();

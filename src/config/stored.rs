@@ -111,28 +111,25 @@ fn written(connection: Table) -> String {
     toml::to_string(&whole).unwrap_or_default()
 }
 
-/// Every connection of a text that was handed over, as it can be stored. The errors are sentences.
-pub fn imports(text: &str) -> Result<Vec<Import>, Vec<String>> {
+/// Every connection of a text that was handed over, as it can be stored, and the keys of what it has beside them. The errors are sentences.
+pub fn imports(text: &str) -> Result<(Vec<Import>, Vec<String>), Vec<String>> {
     let table: Table = text.parse().map_err(|e: toml::de::Error| vec![format!("it is not TOML: {}", e.message())])?;
     let Some(Value::Array(connections)) = table.get("connection") else {
         return Err(vec!["it has no [[connection]]".to_owned()]);
     };
-    let import = |value: &Value| value.as_table().cloned().ok_or_else(|| "connection: must be a table".to_owned());
-    let mut imports = Vec::new();
-    for connection in connections {
-        imports.push(importable(import(connection).map_err(|why| vec![why])?).map_err(|why| vec![why])?);
-    }
-    Ok(imports)
+    let read = |value: &Value| match value {
+        Value::Table(connection) => importable(connection.clone()),
+        _ => Err("connection: must be a table".to_owned()),
+    };
+    let imports = connections.iter().map(read).collect::<Result<_, _>>().map_err(|why| vec![why])?;
+    Ok((imports, table.keys().filter(|key| *key != "connection").cloned().collect()))
 }
 
-/// What a text has beside its connections.
-pub fn beside_connections(text: &str) -> Vec<String> {
-    let table: Table = text.parse().unwrap_or_default();
-    table.keys().filter(|key| *key != "connection").cloned().collect()
+fn word(table: &Table, key: &str) -> Option<String> {
+    table.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
 fn importable(mut connection: Table) -> Result<Import, String> {
-    let word = |table: &Table, key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
     let name = word(&connection, "name").ok_or("a connection without a name")?;
     let organization = word(&connection, "organization").map_or_else(Organization::default, Organization);
     let mut notes = Vec::new();
@@ -202,21 +199,21 @@ pub fn sheet(recipe: &Recipe, is_own: bool) -> Result<RecipeSheet, Vec<String>> 
     let spec = recipe_alone(recipe).map_err(|errors| errors.into_iter().map(|e| e.0).collect::<Vec<_>>())?;
     let table: Table = recipe.text.parse().unwrap_or_default();
     let renews = table.get("credential").is_some_and(|credential| credential.get("oauth2").is_some());
-    let word = |table: &Table, key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned).unwrap_or_default();
+    let said = |table: &Table, key: &str| word(table, key).unwrap_or_default();
     let listed = |key: &str| table.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table);
     Ok(RecipeSheet {
         name: recipe.name.clone(),
-        provider: Some(word(&table, "provider")).filter(|p| !p.is_empty()).unwrap_or_else(|| recipe.name.clone()),
-        about: word(&table, "about"),
+        provider: word(&table, "provider").filter(|p| !p.is_empty()).unwrap_or_else(|| recipe.name.clone()),
+        about: said(&table, "about"),
         is_own,
         needs_base_url: table.get("base_url").is_none(),
         needs_limit: spec.limits.is_empty(),
         needs_secret: spec.carrier != Carrier::None && !renews,
         renews,
         targets: spec.targets.iter().map(|t| (t.name.0.clone(), t.get.clone().unwrap_or_default())).collect(),
-        patterns: listed("pattern").map(|pattern| word(pattern, "name")).collect(),
+        patterns: listed("pattern").map(|pattern| said(pattern, "name")).collect(),
         limits: spec.limits.iter().map(limit).collect(),
-        facts: listed("fact").map(|fact| (word(fact, "text"), word(fact, "source"), word(fact, "date"))).collect(),
+        facts: listed("fact").map(|fact| (said(fact, "text"), said(fact, "source"), said(fact, "date"))).collect(),
     })
 }
 

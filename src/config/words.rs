@@ -1,16 +1,12 @@
 //! Single values: durations, times of day, names, addresses. Each text in, value or sentence out; knows no key.
 
+pub(super) use crate::rules::gateway::is_token;
+
 use super::place::{nearest, suggestion};
 use crate::domain::limit::TimeOfDay;
 use crate::domain::spec::{Format, Salvage};
 use crate::domain::time::Span;
 use std::net::IpAddr;
-
-/// A token of HTTP (RFC 9110 section 5.6.2): the name of a header, or a scheme.
-pub(super) fn is_token(text: &str) -> bool {
-    let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    !text.is_empty() && text.bytes().all(fits)
-}
 
 /// `250ms`, `75s`, `5m`, `48h`, `7d`.
 pub(super) fn span(text: &str) -> Result<Span, String> {

@@ -1,8 +1,6 @@
 //! Connections that are written in the browser: what they may say, and the way out of a text and in.
 
-use crate::config::stored::{
-    as_put, as_words, beside_connections, compose, imports, read_with, target_text, with_target,
-};
+use crate::config::stored::{as_put, as_words, compose, imports, read_with, target_text, with_target};
 use crate::config::{Recipes, recipe_alone};
 use crate::domain::ids::ConnectionKey;
 use crate::domain::setup::{RecipeSheet, Sketch};
@@ -80,13 +78,13 @@ fn nothing_that_is_stored_names_a_place_to_read_a_secret_from() {
 fn a_text_that_is_handed_over_loses_where_its_secrets_lie() {
     let text = "[server]\nlisten = \"0.0.0.0:80\"\n[[connection]]\nname = \"a\"\nrecipe = \"sprinkler\"\n\
                 credential = { env = \"HOME\", header = \"X-Key\" }\n[[connection]]\nname = \"b\"\norganization = \"o\"\n";
-    let found = imports(text).unwrap();
+    let (found, beside) = imports(text).unwrap();
     assert_eq!(found.iter().map(|i| i.key.to_string()).collect::<Vec<_>>().len(), 2);
     assert!(found[0].text.contains("sealed = true") && !found[0].text.contains("HOME"), "{}", found[0].text);
     assert!(found[0].notes[0].contains("env HOME"), "{:?}", found[0].notes);
     assert_eq!(read(&found[0].text).unwrap().spec.secret, SecretSource::Sealed);
     assert_eq!(found[1].key.organization.as_str(), "o");
-    assert_eq!(beside_connections(text), ["server"]);
+    assert_eq!(beside, ["server"]);
     assert!(imports("nonsense").is_err() && imports("[server]\n").is_err());
 }
 

@@ -121,7 +121,8 @@ fn fields(value: &str) -> Vec<String> {
     if names.iter().all(|name| is_token(name)) { names } else { Vec::new() }
 }
 
-fn is_token(text: &str) -> bool {
+/// A token of HTTP (RFC 9110 section 5.6.2): the name of a header or of a method, a scheme.
+pub fn is_token(text: &str) -> bool {
     let may_be = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(may_be)
 }

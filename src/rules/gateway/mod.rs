@@ -29,7 +29,7 @@ mod validation;
 pub use answer::{CacheStatus, age, cache_status, larder_stale, rate_limit, standing, standing_304};
 pub use changed::also_changed;
 pub use decide::{Decision, Fallback, Forward, decide, stands};
-pub use directives::Wishes;
+pub use directives::{Wishes, is_token};
 pub use eviction::{Worth, surplus};
 pub use freshness::{Life, life};
 pub use gate::{Gate, NotAllowed, Passage, Policy};
