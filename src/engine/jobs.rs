@@ -7,7 +7,7 @@ use super::fetch::learn::{consequences, hear};
 use super::fetch::{Done, Stopped, With, fetch_all, token};
 use super::gateway;
 use super::targets::Target;
-use super::turns::{COURTESIES, Ear, Turn};
+use super::turns::{COURTESIES, Ear, Turn, rung};
 use super::words::{self, Telling};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::ids::{Caller, ChargeId, TargetName};
@@ -274,15 +274,12 @@ async fn wait_for_permit(
 }
 
 async fn admit_with_token(core: &Core, conn: &Conn, asking: &Asking, with: With) -> Result<Permit, Stopped> {
+    // Somebody may have switched the connection off, or taken it away, while it waited (F11).
+    if !core.may_ask(conn, &*conn.state.lock().await, asking.caller) {
+        return Err(Stopped::Paused);
+    }
     token::ensure(core, conn, asking.caller).await?;
     admit(core, conn, conn.credential, asking, with).await
-}
-
-async fn rung(ear: &mut Option<Ear>) {
-    match ear {
-        Some(ear) => ear.rung().await,
-        None => std::future::pending().await,
-    }
 }
 
 /// From a verdict on a command to the job's state; `Queued` means "may be sent again".
