@@ -8,7 +8,7 @@ pub use pages::{scan_incomplete, scan_is_whole, silent_since};
 
 use super::core::{Conn, Core};
 use super::targets::Target;
-use super::words::{calendar_day, clock_time};
+use super::words::{calendar_day, clock_time, counted};
 use crate::domain::finding::{Finding, FindingChange, FindingKind, Matter, Seen, Wanted, Which};
 use crate::domain::ids::{Endpoint, WebhookKey};
 use crate::domain::oauth::Rotation;
@@ -34,7 +34,7 @@ pub fn suddenly_empty(
     (since, at): (Stamp, Stamp),
 ) -> FindingChange {
     let earliest = since.wall + believed_after(conn.base_interval());
-    let items = items(before.item_count);
+    let items = counted(before.item_count, "item", "items");
     let as_of = before.as_of.map_or_else(|| "before".to_owned(), |s| format!("at {}", clock_time(s.wall, at.wall)));
     FindingChange::Seen(Seen {
         about: emptiness(target, ""),
@@ -50,10 +50,6 @@ pub fn suddenly_empty(
     })
 }
 
-fn items(count: u64) -> String {
-    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
-}
-
 /// An answer without the list that had members: missing, or something else in its place. It is never believed; what was stays.
 pub fn lost_its_shape(conn: &Conn, target: &Target, before: &TargetState, why: &str, at: Stamp) -> FindingChange {
     FindingChange::Seen(Seen {
@@ -64,7 +60,7 @@ pub fn lost_its_shape(conn: &Conn, target: &Target, before: &TargetState, why: &
             "{} answers {} in another shape ({why}); the {} of before {} until the list is there again.",
             conn.spec.provider,
             target.key.target,
-            items(before.item_count),
+            counted(before.item_count, "item", "items"),
             if before.item_count == 1 { "stays" } else { "stay" }
         ),
         detail: None,

@@ -174,7 +174,7 @@ async fn learn(
 /// `controller probed by ann: limited (429), 1 unit: "slow down"`.
 fn event(target: &Target, probed: &Probed, by: &str, at: Stamp) -> NewEvent {
     let status = probed.status.map(|status| format!(" ({status})")).unwrap_or_default();
-    let units = if probed.units == 1 { "1 unit".to_owned() } else { format!("{} units", probed.units) };
+    let units = words::counted(probed.units.into(), "unit", "units");
     let said = probed.said.as_ref().map(|said| format!(": \u{201c}{said}\u{201d}")).unwrap_or_default();
     let (name, outcome) = (&target.key.target, probed.outcome.replace('_', " "));
     NewEvent {

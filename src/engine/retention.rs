@@ -2,7 +2,7 @@
 //! after the other, so that none waits for another's million lines. What went is told in the activity.
 
 use super::core::{Conn, Core};
-use super::words::clock_time;
+use super::words::{clock_time, counted};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::time::{ClockTrust, Now, Span};
 use crate::store::{Forgotten, Place, Retention, StoreError};
@@ -70,14 +70,13 @@ async fn part(core: &Core, conn: &Conn, from: Option<Place>, now: &Now) -> Resul
 }
 
 fn sentence(keep: Span, before: &str, Forgotten { lines, items }: Forgotten) -> String {
-    let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     let what = match (lines, items) {
-        (lines, 0) => count(lines, "line of history", "lines of history"),
-        (0, items) => count(items, "item that was gone by then", "items that were gone by then"),
+        (lines, 0) => counted(lines, "line of history", "lines of history"),
+        (0, items) => counted(items, "item that was gone by then", "items that were gone by then"),
         (lines, items) => format!(
             "{} and {}",
-            count(lines, "line of history", "lines of history"),
-            count(items, "item that was gone by then", "items that were gone by then")
+            counted(lines, "line of history", "lines of history"),
+            counted(items, "item that was gone by then", "items that were gone by then")
         ),
     };
     format!("history.keep is {keep}: of what happened before {before}, {what} went")

@@ -44,6 +44,14 @@ impl Ear {
     }
 }
 
+/// The bell of a line; nothing rings where there is none.
+pub async fn rung(ear: &mut Option<Ear>) {
+    match ear {
+        Some(ear) => ear.rung().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// A place in the line, left by dropping it.
 pub struct Turn<'a> {
     turns: &'a Turns,

@@ -83,6 +83,11 @@ fn when(at: Steady, now: &Now, telling: Telling) -> String {
     }
 }
 
+/// `1 item`, `2 items`.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// A text with a full stop behind it, unless it ends like a sentence already.
 pub fn ended(text: &str) -> String {
     let ends = text.trim_end_matches(['\u{201d}', '"', ')']).ends_with(['.', '!', '?']);

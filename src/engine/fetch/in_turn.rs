@@ -1,6 +1,6 @@
 //! Fetching for somebody who waits for the answer: in the line of those who wait for the same budget, and for no longer than people wait.
 
-use super::{By, Done, Stopped, Wish, asked_for, fetch_either, patience};
+use super::{By, Done, Stopped, Wish, fetch_either, patience};
 use crate::domain::ids::Caller;
 use crate::domain::time::{Span, Stamp, Steady};
 use crate::engine::core::{Conn, Core};
@@ -65,7 +65,7 @@ pub async fn fetch_in_turn(
     caller: Caller,
     wish: Wish,
 ) -> Result<Done, Stopped> {
-    let question = asked_for(conn, target);
+    let question = conn.asked_for(target);
     let place = core.turns(conn.credential).zip(question.endpoint.clone());
     let Some((line, endpoint)) = place else {
         return fetch_either(core, conn, target, By { caller, turn: None }, wish).await;

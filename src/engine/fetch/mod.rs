@@ -133,6 +133,18 @@ pub enum Wish {
     PageOf(u64),
 }
 
+impl Wish {
+    /// Whether there is nothing to ask for it any more. `is_at`: whether that reading still waits for its next page.
+    fn is_fulfilled(self, before: &TargetState, is_at: impl Fn(u64) -> bool) -> bool {
+        match self {
+            Wish::NewerThan(moment) | Wish::Whole(moment) => {
+                before.as_of.is_some_and(|as_of| as_of.steady > moment.steady)
+            }
+            Wish::PageOf(reading) => !is_at(reading),
+        }
+    }
+}
+
 /// Who asks, with its place in the line.
 #[derive(Clone, Copy)]
 pub struct By<'a> {
@@ -169,11 +181,7 @@ pub async fn fetch(
 ) -> Result<Done, Stopped> {
     let mut flight = target.flight.lock().await;
     let before = core.store.target(&target.key)?.unwrap_or_default();
-    let fulfilled = match wish {
-        Wish::NewerThan(moment) | Wish::Whole(moment) => before.as_of.is_some_and(|as_of| as_of.steady > moment.steady),
-        Wish::PageOf(reading) => !flight.is_at(reading),
-    };
-    if fulfilled {
+    if wish.is_fulfilled(&before, |reading| flight.is_at(reading)) {
         if let (Some(round), Some(as_of)) = (round, before.as_of) {
             satisfied(core, conn, round, as_of).await?;
         }
@@ -211,15 +219,9 @@ pub async fn fetch(
     }
 }
 
-/// Whose request it is that is made for a target: its own, or that of the scan that feeds it where it has none.
-fn asked_for<'a>(conn: &'a Conn, target: &'a Target) -> &'a Target {
-    let scan = conn.feeder(target).filter(|_| target.endpoint.is_none());
-    scan.map_or(target, |scan| scan.question.as_ref())
-}
-
 /// What a target asks by itself, or the scan that it is fed by where it cannot be asked.
 async fn fetch_either(core: &Core, conn: &Conn, target: &Target, by: By<'_>, wish: Wish) -> Result<Done, Stopped> {
-    match conn.feeder(target).filter(|_| target.endpoint.is_none()) {
+    match conn.asked_by(target) {
         Some(scan) => scanning::fetch(core, conn, scan, by, None, wish).await,
         None => fetch(core, conn, target, by, None, wish).await,
     }

@@ -5,7 +5,7 @@
 use super::Stopped;
 use super::learn::{self, Learned};
 use super::scan::Asked;
-use super::trouble::waiting;
+use super::trouble::{incomplete, waiting};
 use crate::domain::event::NewEvent;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::page::Scan;
@@ -48,10 +48,7 @@ impl Part {
         let Part { result, pages, of, why } = self;
         let (is_wait, silent_since) = (why.is_wait, why.silent_since);
         let reason = why.words.unwrap_or_else(|| trouble.reason.clone());
-        let said = match pages {
-            0 => reason.clone(),
-            _ => format!("incomplete, {pages} of {} pages: {reason}", of.map_or("?".to_owned(), |of| of.to_string())),
-        };
+        let said = incomplete((pages, of), &reason);
         let outcome = if trouble.outcome.is_good() { Outcome::Unexpected } else { trouble.outcome };
         // A good page among those that do not add up: what is wrong with them is the reason.
         let rule = verdict.map(|v| if v.outcome.is_good() { reason.clone() } else { v.rule.clone() });

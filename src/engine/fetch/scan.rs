@@ -6,7 +6,7 @@ use super::doubt::Broken;
 use super::exchange::Exchanged;
 use super::learn::{Content, Judged, hear, settle, unexpected};
 use super::part::{self, Part, Why};
-use super::{Done, Round, Stopped, Wish, doubt, validators};
+use super::{Done, Round, Stopped, Wish, doubt, trouble, validators};
 use crate::domain::ids::CredentialId;
 use crate::domain::item::Sighting;
 use crate::domain::outcome::{Outcome, Verdict};
@@ -27,9 +27,7 @@ use std::collections::HashMap;
 pub const UNCHANGED_PAGE: &str = "a page that is said to be unchanged says nothing of the others";
 
 /// A reading that was interrupted is gone on with if its last page is not older: a day, the longest common window, and an hour.
-const RESUME_WITHIN: Span = Span::from_secs(25 * 3600);
-/// Attempts at one page that were not good, after which a reading begins anew: its address may have expired.
-const MAX_FAILURES: u32 = 3;
+pub const RESUME_WITHIN: Span = Span::from_secs(25 * 3600);
 
 /// The reading under way. Held by whoever asks for a page.
 #[derive(Default)]
@@ -324,15 +322,11 @@ pub async fn from_page(
 }
 
 impl Scanning {
-    /// After a page that was not good: is the address worth another request later? A limit or a bad line says nothing against it.
+    /// After a page that was not good: is the address worth another request later?
     fn may_be_asked_again(&mut self, outcome: Outcome) -> bool {
         self.failures += 1;
         self.told = Some(self.trail.pages);
-        let passing = matches!(
-            outcome,
-            Outcome::Limited | Outcome::Overloaded | Outcome::TimedOut | Outcome::Dropped | Outcome::Unreachable
-        );
-        passing && self.failures < MAX_FAILURES
+        trouble::is_passing(outcome) && self.failures < trouble::MOST_FAILURES
     }
 }
 

@@ -25,8 +25,6 @@ use crate::rules::paging::{Ask, Page, Step, Trail, Usual, digest};
 use crate::store::{Commit, Generation, GenerationRow, Write};
 use serde_json::Value;
 
-/// Attempts at one page that were not good, after which a reading is given up: its address may have expired.
-const MAX_FAILURES: u32 = 3;
 /// Rows of what a page said, in one row of the file.
 const SEEN: usize = 1_024;
 
@@ -42,14 +40,11 @@ pub async fn fetch(
     let mut work = scan.work.lock().await;
     work.read(core, scan)?;
     let before = core.store.target(scan.key())?.unwrap_or_default();
-    let fulfilled = match wish {
-        Wish::NewerThan(moment) | Wish::Whole(moment) => before.as_of.is_some_and(|as_of| as_of.steady > moment.steady),
-        Wish::PageOf(reading) => !work.is_at(reading),
-    };
+    let is_fulfilled = wish.is_fulfilled(&before, |reading| work.is_at(reading));
     if work.is_whole() {
         publish::publish(core, conn, scan, &mut work).await?;
     }
-    if fulfilled {
+    if is_fulfilled {
         if let (Some(round), Some(as_of)) = (round, before.as_of) {
             super::satisfied(core, conn, round, as_of).await?;
         }
@@ -226,16 +221,12 @@ impl Asked<'_> {
         writes
     }
 
-    /// A page that was not good. A limit or a bad line says nothing against its address; anything else does.
+    /// A page that was not good.
     fn failed(&self, work: &Work, building: Building, verdict: &Verdict, reply: &Reply) -> (ScanState, Learned) {
         let failures = building.failures + 1;
-        let passing = matches!(
-            verdict.outcome,
-            Outcome::Limited | Outcome::Overloaded | Outcome::TimedOut | Outcome::Dropped | Outcome::Unreachable
-        );
         let status = reply.result.as_ref().ok().map(|a| a.status);
         let why = trouble::reason(verdict, status, reply);
-        if !passing || failures >= MAX_FAILURES {
+        if !trouble::is_passing(verdict.outcome) || failures >= trouble::MOST_FAILURES {
             return self.gives_up(work, building, verdict, why.as_str().into(), reply.arrived_at);
         }
         let trouble = self.trouble(verdict, part_of(&building, &why), reply.arrived_at);
@@ -290,15 +281,8 @@ fn quiet() -> Learned {
     Learned { writes: Vec::new(), events: Vec::new(), findings: Vec::new(), quiet: true }
 }
 
-/// What was read so far, and why there is no more of it now.
-fn part_of(building: &Building, why: &str) -> String {
-    let walked = &building.walked;
-    match walked.pages {
-        0 => why.to_owned(),
-        pages => {
-            format!("incomplete, {pages} of {} pages: {why}", walked.of.map_or("?".to_owned(), |of| of.to_string()))
-        }
-    }
+fn part_of(Building { walked, .. }: &Building, why: &str) -> String {
+    trouble::incomplete((walked.pages, walked.of), why)
 }
 
 /// A trouble is told when it begins, and when it becomes another; with the rule of the answer that made it, if one did.

@@ -1,4 +1,5 @@
-//! What is shown of a target that is not renewed: the trouble that an answer made, and the waiting of one that is not asked on for now.
+//! What is shown of a target that is not renewed: the trouble that an answer made, and the waiting of one that is not asked on for now. And how
+//! long a page that was not good is worth another request.
 
 use super::learn::Consequences;
 use super::scan::UNCHANGED_PAGE;
@@ -9,6 +10,25 @@ use crate::domain::time::Stamp;
 use crate::engine::words;
 use crate::rules::extract::shape_flaw;
 use crate::rules::reconcile::SUDDENLY_EMPTY;
+
+/// Attempts at one page that were not good, after which its reading is given up: its address may have expired.
+pub const MOST_FAILURES: u32 = 3;
+
+/// Whether an answer that was not good says nothing against the address of its page: a limit or a bad line does not, anything else does.
+pub fn is_passing(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Limited | Outcome::Overloaded | Outcome::TimedOut | Outcome::Dropped | Outcome::Unreachable
+    )
+}
+
+/// What was read so far of a list of so many pages, and why there is no more of it now.
+pub fn incomplete((pages, of): (u32, Option<u64>), why: &str) -> String {
+    match pages {
+        0 => why.to_owned(),
+        _ => format!("incomplete, {pages} of {} pages: {why}", of.map_or("?".to_owned(), |of| of.to_string())),
+    }
+}
 
 /// After an attempt that was not good.
 pub fn of_answer(before: Option<&Trouble>, after: &Consequences, reply: &Reply) -> Trouble {

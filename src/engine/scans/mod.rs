@@ -8,6 +8,7 @@ pub mod publish;
 pub mod show;
 
 use super::core::{Conn, Core};
+use super::fetch::scan::RESUME_WITHIN;
 use super::targets::{Target, TargetSet};
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::page::Ask;
@@ -20,8 +21,6 @@ use crate::store::{Commit, Generation, GenerationRow, Lane, Store, StoreError, W
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A reading that was interrupted is gone on with if its last page is not older: a day, the longest common window, and an hour.
-const RESUME_WITHIN: Span = Span::from_secs(25 * 3600);
 /// Names in one row of the file.
 const NAMES: usize = 512;
 /// Rows that are written, moved or taken away in one transaction: a charge that waits behind it waits for some hundredths of a second.
@@ -150,6 +149,16 @@ impl Conn {
         let named = self.scans.iter().find(|scan| scan.members().contains(&target.key.target));
         let only = || self.scans.first().filter(|_| self.scans.len() == 1 && target.endpoint.is_none());
         named.or_else(only)
+    }
+
+    /// The scan that has to be asked for a target that cannot be asked by itself.
+    pub fn asked_by(&self, target: &Target) -> Option<&Arc<Scan>> {
+        self.feeder(target).filter(|_| target.endpoint.is_none())
+    }
+
+    /// Whose request it is that is made for a target: its own, or that of the scan that feeds it where it has none.
+    pub fn asked_for<'a>(&'a self, target: &'a Target) -> &'a Target {
+        self.asked_by(target).map_or(target, |scan| scan.question.as_ref())
     }
 
     /// How far apart the readings of a target are planned: rounds, or those of a scan that has an interval of its own.

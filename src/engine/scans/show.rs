@@ -10,6 +10,7 @@ use crate::engine::targets::Target;
 use crate::engine::view::{
     BuildingView, FedView, FeedView, RefreshCost, RunView, ScanView, Seconds, StaleView, UnmatchedView, When,
 };
+use crate::engine::words::counted;
 use crate::rules::plan::choice::{Choice, Cost};
 use crate::store::StoreError;
 use std::sync::Arc;
@@ -150,31 +151,29 @@ pub fn pages(scan: &page::Scan) -> ScanView {
 
 /// What a refresh takes: the target's own request, or all pages of the scan where it has none.
 pub fn refresh(conn: &Conn, target: &Target) -> RefreshCost {
-    let scan = conn.feeder(target).filter(|_| target.endpoint.is_none());
-    let question = scan.map_or(target, |scan| scan.question.as_ref());
+    let question = conn.asked_for(target);
     RefreshCost { requests: u64::from(question.pages.get()), units_each: u64::from(question.cost()) }
 }
 
 /// What a publication is told as.
 pub fn published(scan: &Scan, run: &Published) -> String {
-    let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-    let (rows, pages) = (count(run.count.rows, "row", "rows"), count(run.pages.into(), "page", "pages"));
+    let (rows, pages) = (counted(run.count.rows, "row", "rows"), counted(run.pages.into(), "page", "pages"));
     let mut text = format!(
         "scan {}: {rows} on {pages}, {} of {} changed",
         scan.name(),
         run.changed,
-        count(run.targets, "target", "targets")
+        counted(run.targets, "target", "targets")
     );
     if run.fresher > 0 {
         text.push_str(&format!(
             "; {}",
-            count(run.fresher, "target keeps an answer of its own", "targets keep answers of their own")
+            counted(run.fresher, "target keeps an answer of its own", "targets keep answers of their own")
         ));
     }
     if run.count.unmatched > 0 {
         let names: Vec<&str> = run.count.examples.iter().filter_map(|u| u.names.as_deref()).take(3).collect();
         let such = if names.is_empty() { String::new() } else { format!(" (of {})", names.join(", ")) };
-        text.push_str(&format!("; {} to no target{such}", count(run.count.unmatched, "row belongs", "rows belong")));
+        text.push_str(&format!("; {} to no target{such}", counted(run.count.unmatched, "row belongs", "rows belong")));
     }
     text
 }

@@ -4,7 +4,7 @@ use super::super::appliance::Appliance;
 use super::super::core::Core;
 use super::super::fetch::Stopped;
 use super::super::fetch::open::{Opening, open};
-use super::super::turns::Ear;
+use super::super::turns::{Ear, rung};
 use super::super::view::Denied;
 use super::super::words;
 use super::{Met, Shared};
@@ -196,13 +196,6 @@ async fn wait(core: &Core, shared: &Shared, ear: &mut Option<Ear>, at: Steady) {
                 shared.state().course.eased();
             }
         }
-    }
-}
-
-async fn rung(ear: &mut Option<Ear>) {
-    match ear {
-        Some(ear) => ear.rung().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::domain::time::{Now, Span};
 use crate::domain::webhook::{DeadLetter, WebhookState};
 use crate::engine::appliance::Appliance;
 use crate::engine::view::{DeadLetterView, Denied, Seconds, WebhookTestView, WebhookView, When};
-use crate::engine::words::clock_time;
+use crate::engine::words::{clock_time, counted};
 use crate::rules::delivery::Heard;
 use crate::store::{Commit, Write};
 use std::sync::Arc;
@@ -128,7 +128,7 @@ fn letter(letter: DeadLetter) -> DeadLetterView {
 }
 
 fn sentence(state: &WebhookState, waiting: u64, dead: usize, now: &Now) -> String {
-    let events = |n: u64| if n == 1 { "1 event".to_owned() } else { format!("{n} events") };
+    let events = |n: u64| counted(n, "event", "events");
     let mut text = match (&state.trouble, state.delivered_last) {
         (Some(trouble), _) => {
             let due = state.not_before.filter(|at| at.steady > now.steady);
