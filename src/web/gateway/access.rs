@@ -93,15 +93,15 @@ impl Caller {
     }
 
     /// A reader's right is enough. `key`: of a connection that is there.
-    pub fn may_read(&self, web: &WebState, key: Option<&ConnectionKey>) -> Result<(), Problem> {
-        self.may(Intent::Read, key).map(|_| ()).map_err(|problem| self.dressed(web, problem))
+    pub fn may_read(&self, key: Option<&ConnectionKey>) -> Result<(), Problem> {
+        self.may(Intent::Read, key).map(|_| ()).map_err(|problem| self.dressed(problem))
     }
 
     /// The right of commands, on every listener. Returns who it is, for the log. A link or a picture on a foreign page makes a browser send
     /// a GET with the token that it remembers for `Basic`, and over plain HTTP nothing in the request tells of that page: such a GET writes
     /// nothing. (With other methods browsers say the `Origin`.)
     pub fn may_write(&self, web: &WebState, key: &ConnectionKey, method: &Method) -> Result<String, Problem> {
-        let viewer = self.may(Intent::Change, Some(key)).map_err(|problem| self.dressed(web, problem))?;
+        let viewer = self.may(Intent::Change, Some(key)).map_err(|problem| self.dressed(problem))?;
         if self.is_by_basic && method.is_safe() {
             let detail = format!(
                 "A {method} that changes something takes no token by Basic: a page of another site could have a browser send it. Send the \
@@ -125,7 +125,7 @@ impl Caller {
         if may { Ok(viewer) } else { Err(Problem::new(Kind::Forbidden, detail())) }
     }
 
-    fn dressed(&self, _: &WebState, problem: Problem) -> Problem {
+    fn dressed(&self, problem: Problem) -> Problem {
         if problem.kind != Kind::TokenNeeded {
             return problem;
         }

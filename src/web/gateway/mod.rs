@@ -52,7 +52,7 @@ async fn answered(web: &WebState, request: Request<Body>, peer: Option<IpAddr>) 
     let (caller, organization) = Caller::of(web, &request, peer)?;
     let (caller, entrance) = caller.at_a_place(web, &request, (&organization, name), raw)?;
     // First of all: nobody who may not read is told what is there, or has an address looked at and remembered.
-    caller.may_read(web, entrance.as_ref().map(Entrance::key))?;
+    caller.may_read(entrance.as_ref().map(Entrance::key))?;
     let Some(entrance) = entrance else {
         return Err(Problem::not_found(format!("There is no connection \"{}\" here.", shown(name))));
     };
