@@ -3,7 +3,7 @@
 use crate::domain::gateway::{Head, Reading, Shelved};
 use crate::domain::ids::Endpoint;
 use crate::domain::time::Steady;
-use crate::rules::gateway::{EntryId, Gate, Location, NotAllowed, Passage};
+use crate::rules::gateway::{CacheStatus, EntryId, Gate, Location, NotAllowed, Passage};
 use bytes::Bytes;
 use hyper::HeaderMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,17 +19,18 @@ pub struct Entry {
     pub written: OnceLock<HeaderMap>,
     /// Those of them that go with a 304.
     pub written_304: OnceLock<HeaderMap>,
-    /// The same as a hit of this second has them, whole and as a 304: its age, and what is left of its life and of the budget, stand in them.
+    /// The same as they were last written, whole and as a 304: how it was answered, its age, and what is left of its life and of the budget,
+    /// stand in them.
     pub of_now: [RwLock<Option<OfNow>>; 2],
     /// Steady ms of its last use.
     used: AtomicU64,
 }
 
-/// The headers of a hit, for as long as age and `ttl` are these, in this second of the steady timeline.
+/// The headers of an answer, for as long as age and `ttl` are these, in this second of the steady timeline.
 #[derive(Debug)]
 pub struct OfNow {
     pub age_s: u64,
-    pub ttl_s: i64,
+    pub how: CacheStatus,
     pub second: u64,
     pub headers: HeaderMap,
 }

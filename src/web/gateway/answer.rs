@@ -2,7 +2,7 @@
 //! what is left of the budget). What a provider says is served from Larder's own address: it may do nothing there.
 
 use crate::domain::gateway::Reading;
-use crate::domain::time::Now;
+use crate::domain::time::{Now, Span};
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::{Given, Halt, HaltKind, PassedOn, Rest};
 use crate::engine::gateway::place::{Entry, OfNow};
@@ -107,7 +107,7 @@ fn shelved(
         Reading::Get => Body::from(entry.body.clone()),
     };
     let status = if unmodified { Ok(StatusCode::NOT_MODIFIED) } else { StatusCode::from_u16(head.status) };
-    let mut headers = dated((entrance, now), entry, (life, how), unmodified);
+    let mut headers = dated((entrance, now), entry, (life.age, how), unmodified);
     if reading == Reading::Head && !unmodified && head.key.reading == Reading::Get {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(head.body_bytes));
     }
@@ -130,18 +130,17 @@ fn shelved(
     respond(status, headers, body)
 }
 
-/// With its age, where it came from and what is left. Of a plain hit they are made once a second, however many ask.
+/// With its age, where it came from and what is left: made once a second, however many hit it or waited for it.
 fn dated(
     (entrance, now): (&Entrance, &Now),
     entry: &Entry,
-    (life, how): (&Life, &CacheStatus),
+    (age, how): (Span, &CacheStatus),
     unmodified: bool,
 ) -> HeaderMap {
-    let (age_s, ttl_s, second) = (life.age.as_secs(), life.ttl_s(), now.steady.0 / 1000);
-    let is_plain = *how == CacheStatus::hit(life);
+    let (age_s, second) = (age.as_secs(), now.steady.0 / 1000);
     let of_now = &entry.of_now[usize::from(unmodified)];
-    let is_it = |known: &&OfNow| (known.age_s, known.ttl_s, known.second) == (age_s, ttl_s, second);
-    if is_plain && let Some(known) = of_now.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(is_it) {
+    let is_it = |known: &&OfNow| (known.age_s, known.second) == (age_s, second) && known.how == *how;
+    if let Some(known) = of_now.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(is_it) {
         return known.headers.clone();
     }
     let mut headers = match unmodified {
@@ -151,10 +150,8 @@ fn dated(
     headers.insert(header::AGE, HeaderValue::from(age_s));
     put(&mut headers, CACHE_STATUS, cache_status(Some(entry.head()), how));
     limited(entrance, now, &mut headers);
-    if is_plain {
-        let known = OfNow { age_s, ttl_s, second, headers: headers.clone() };
-        *of_now.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
-    }
+    let known = OfNow { age_s, how: how.clone(), second, headers: headers.clone() };
+    *of_now.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
     headers
 }
 
