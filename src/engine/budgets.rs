@@ -1,13 +1,15 @@
 //! How a limit is shown: what is spent of it and by whom, what is kept, who may have how much in flight. Knows figures; must not know who
 //! asks.
 
+use super::burning::period;
 use super::view::{BudgetView, Seconds, When};
 use crate::domain::ids::Caller;
 use crate::domain::time::Now;
 use crate::rules::budget::Usage;
 use std::collections::BTreeMap;
 
-pub fn view(now: &Now, usage: &Usage) -> BudgetView {
+/// `asked`: units that all plans together take of it in a window.
+pub fn view(now: &Now, usage: &Usage, asked: Option<f64>) -> BudgetView {
     let limit = &usage.limit;
     let at = |at| When(now.wall_of(at));
     BudgetView {
@@ -24,6 +26,10 @@ pub fn view(now: &Now, usage: &Usage) -> BudgetView {
         next_free_at: usage.next_free_at.map(at),
         period_begins: limit.kind.begins(),
         resets_at: usage.resets_at.map(at),
+        planned_used: asked.filter(|units| *units > 0.0).and_then(|units| {
+            let gone = period(usage, now)?.gone(now.wall());
+            Some((units * gone).round() as u64)
+        }),
         used_by: by_caller(&usage.used_by),
         keeps: by_caller(&limit.keep),
         caps: by_caller(&limit.cap),

@@ -11,8 +11,8 @@ use crate::domain::spend::{Hour, Spend, SpendLine};
 use crate::domain::time::{Now, Span, Stamp, Steady, Wall};
 use crate::rules::budget::Usage;
 use crate::rules::calendar::Calendar;
-use crate::rules::plan::Share;
 use crate::rules::plan::burn::{Burn, Facts, Level, Period, Went, burn};
+use crate::rules::plan::{Plan, Share};
 use crate::store::StoreError;
 use std::collections::BTreeMap;
 
@@ -35,9 +35,7 @@ impl Appliance {
         let longest = || usage.iter().rev().max_by_key(|(u, _)| (u.limit.kind.nominal_window(), u.used));
         let Some((shown, period)) = usage.iter().find(|(u, _)| is_wanted(u)).or_else(longest) else { return Ok(None) };
         let went = went(&self.core, &conn, shown, (*period, &now))?;
-        // Of a limit that counts each endpoint by itself, the plan tells the fullest book.
-        let is_planned = |s: &&Share| s.limit == shown.limit.name && s.endpoint == shown.endpoint;
-        let share = conn.plan().kept.shares.iter().find(is_planned).map(|s| s.asked);
+        let share = asked(&conn.plan(), shown);
         let burn = burn(&Facts {
             now: now.wall(),
             amount: shown.limit.amount,
@@ -53,8 +51,14 @@ impl Appliance {
     }
 }
 
+/// Units that all plans together take of it in a window. Of a limit that counts each endpoint by itself, the plan tells the fullest book.
+pub(super) fn asked(plan: &Plan, usage: &Usage) -> Option<f64> {
+    let is_planned = |s: &&Share| s.limit == usage.limit.name && s.endpoint == usage.endpoint;
+    plan.kept.shares.iter().find(is_planned).map(|s| s.asked)
+}
+
 /// `None`: it has no window whose units are used up.
-fn period(usage: &Usage, now: &Now) -> Option<Period> {
+pub(super) fn period(usage: &Usage, now: &Now) -> Option<Period> {
     let ends = usage.resets_at.map(|at| now.wall_of(at));
     match (&usage.limit.kind, ends) {
         (_, _) if usage.limit.amount == 0 => None,

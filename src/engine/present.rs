@@ -3,6 +3,7 @@
 use super::accounts;
 use super::banners;
 use super::budgets;
+use super::burning;
 use super::controls;
 use super::core::{Conn, Core};
 use super::findings::MOST_OPEN;
@@ -40,6 +41,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     let oldest = ages.and_then(|ages| ages.into_iter().max());
     let stood = stood::since(core, &conn.spec.key, spoken.state)?;
     let plan = conn.plan();
+    let budget = |usage| budgets::view(&snapshot.now, usage, burning::asked(&plan, usage));
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),
@@ -54,7 +56,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         passing_holds: holding::passing(&snapshot.now, &snapshot.holds),
         recovery: holding::recovery(&snapshot.now, &snapshot.holds),
         breaker: snapshot.state.breaker.word(),
-        budget: snapshot.usage.iter().map(|usage| budgets::view(&snapshot.now, usage)).collect(),
+        budget: snapshot.usage.iter().map(budget).collect(),
         poll: PollView {
             interval_seconds: Seconds(plan.wished.interval),
             effective_interval_seconds: Seconds(snapshot.pace),

@@ -176,6 +176,8 @@ pub struct BudgetView {
     pub period_begins: Option<String>,
     /// When the provider's period turns; absent for windows that roll.
     pub resets_at: Option<When>,
+    /// Units that all plans together would have taken by now; absent where none takes of it.
+    pub planned_used: Option<u64>,
     /// Used units by caller.
     pub used_by: BTreeMap<&'static str, u64>,
     /// Units that are set aside for a caller, by caller.

@@ -12,6 +12,19 @@ pub enum Period {
     Rolls { window: Span },
 }
 
+impl Period {
+    /// The part of it that is over, 0 to 1: so much of what is planned for it would have gone. A window that rolls is always full.
+    pub fn gone(self, now: Wall) -> f64 {
+        match self {
+            Period::Rolls { .. } => 1.0,
+            Period::Turns { began, ends } => {
+                let (gone, whole) = (now.since(began).0, ends.since(began).0.max(1));
+                (gone as f64 / whole as f64).min(1.0)
+            }
+        }
+    }
+}
+
 /// Units that went evenly between two moments; at once, where they are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Went {
@@ -221,6 +234,20 @@ mod tests {
             went,
             planned: 240.0,
         }
+    }
+
+    #[test]
+    fn so_much_of_a_period_is_over_and_never_more_than_all() {
+        let day = Period::Turns { began: hours(0), ends: hours(24) };
+        for (at, gone) in [(-1, 0.0), (0, 0.0), (6, 0.25), (24, 1.0), (30, 1.0)] {
+            assert_eq!(day.gone(hours(at)), gone, "{at}");
+        }
+        assert_eq!(Period::Turns { began: hours(3), ends: hours(3) }.gone(hours(3)), 0.0);
+        assert_eq!(
+            Period::Rolls { window: Span::from_secs(60) }.gone(hours(3)),
+            1.0,
+            "as planned it is always as full"
+        );
     }
 
     #[test]

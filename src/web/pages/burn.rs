@@ -18,6 +18,8 @@ pub struct Burned {
     pub sentence: String,
     pub kept: Option<String>,
     pub is_foreign: bool,
+    /// At the pace of lately nothing is left before units come back.
+    pub runs_out: bool,
     pub rows: Vec<Row>,
     /// The other limits, where there are any.
     pub others: Vec<(String, String)>,
@@ -53,6 +55,7 @@ pub fn burned(web: &WebState, visit: &Visit, face: &Face, key: &ConnectionKey) -
         sentence: sentence(face, &view),
         kept: (view.kept > 0).then(|| show::count(view.kept)),
         is_foreign: view.foreign > 0,
+        runs_out: view.runs_out_at.is_some(),
         rows: rows(face, &drawn),
         others: others(visit, &view),
         limit: view.limit,

@@ -3,6 +3,7 @@
 
 pub mod actions;
 pub mod activity;
+mod ahead;
 mod banner;
 mod burn;
 pub mod connection;
@@ -11,7 +12,9 @@ pub mod credential;
 mod direction;
 pub mod door;
 pub mod error;
+mod headline;
 pub mod history;
+mod lately;
 pub mod overview;
 pub mod plan;
 pub mod polling;

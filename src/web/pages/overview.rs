@@ -1,11 +1,13 @@
 //! `/`: how everything stands, worst first in one sentence; a card for each connection; what happened lately.
 
+use super::headline::{self, Headline, told};
+use super::lately::{Day, Lately};
 use super::show::{self, Age, Chip, Face, Left, Moment};
 use super::stood::{self, Stood};
 use super::{Frame, Visit, html, segment, suffix};
 use crate::domain::ids::Organization;
 use crate::domain::state::State as Word;
-use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, TurnView, When};
+use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, When};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
 use askama::Template;
@@ -61,16 +63,6 @@ struct Upcoming {
     at: Moment,
 }
 
-/// The worst state as one sentence.
-pub struct Headline {
-    pub chip: Chip,
-    pub text: String,
-    /// What else is in trouble.
-    pub more: Option<String>,
-    /// The connection whose sentence it already says.
-    says: Option<String>,
-}
-
 struct Card {
     name: String,
     href: String,
@@ -89,6 +81,7 @@ struct Card {
     oldest: Option<Age>,
     paused: bool,
     stood: Stood,
+    lately: Lately,
 }
 
 /// An item that tells most: what runs, and what changed last.
@@ -124,6 +117,8 @@ pub struct Gauge {
     /// What others have taken.
     pub foreign: Option<String>,
     pub kept: Option<String>,
+    /// Used by now, as the plans would have it: where the bar has its mark.
+    pub planned: Option<String>,
     /// What single callers may have in flight.
     pub caps: Option<String>,
     pub next_free: Option<Moment>,
@@ -149,10 +144,12 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let own: Vec<ConnectionView> = all.into_iter().filter(|c| c.organization == visit.organization.as_str()).collect();
     let frame = visit.frame(&web, &face, None);
     let activity = super::activity::newest(&web, &visit, None, ACTIVITY)?;
-    let headline = headline(&own);
+    let headline = headline::headline(&face, &own);
+    let day = Day::of(&web, &visit)?;
     let one = |c: &ConnectionView| {
         let stood = stood::stood(&face, &web.shelf().stood(&visit.connection(&c.name), stood::DAY)?);
-        Ok(card(&face, &visit, c, (&items(&web, &visit, c), stood), headline.says.as_deref()))
+        let past = (stood, day.lately(&c.name));
+        Ok(card(&face, &visit, c, (&items(&web, &visit, c), past), headline.says.as_deref()))
     };
     let page = Overview {
         notes: web.shelf().health().notes,
@@ -173,50 +170,6 @@ fn organizations(visit: &Visit, all: &[ConnectionView]) -> Vec<Link> {
     let names: BTreeSet<Organization> = all.iter().map(|c| Organization(c.organization.clone())).collect();
     let others = names.into_iter().filter(|o| *o != visit.organization && visit.viewer.may_read(o));
     others.map(|o| Link { href: format!("./{}", suffix(&o)), name: o.0 }).collect()
-}
-
-pub fn headline(connections: &[ConnectionView]) -> Headline {
-    let Some(worst) = connections.iter().min_by_key(|c| show::severity(c.state)) else {
-        return Headline {
-            chip: Chip::of(Word::Never),
-            text: "The shelf is empty.".to_owned(),
-            more: None,
-            says: None,
-        };
-    };
-    let trouble = connections.iter().filter(|c| show::is_trouble(c.state)).count();
-    let said = |c: &ConnectionView| format!("{}: {}", c.name, told(c));
-    let is_well = |c: &&ConnectionView| matches!(c.state, Word::Fresh | Word::Ageing);
-    let (chip, text, more) = match (trouble, connections.iter().find(is_well)) {
-        (0, Some(_)) if worst.state == Word::Fresh => {
-            (worst.state, "Everything on the shelf is fresh.".to_owned(), None)
-        }
-        (0, Some(well)) => (well.state, "Nothing needs a look.".to_owned(), (!is_well(&worst)).then(|| said(worst))),
-        (0 | 1, _) => (worst.state, said(worst), None),
-        (2, _) => (worst.state, said(worst), Some("One more connection needs a look.".to_owned())),
-        (n, _) => (worst.state, said(worst), Some(format!("{} more connections need a look.", n - 1))),
-    };
-    let says = (text == said(worst) || more == Some(said(worst))).then(|| worst.name.clone());
-    Headline { chip: Chip::turning(chip, &turns(connections, chip)), text, more, says }
-}
-
-/// What happened and when it changes, without what counts down: the page lets that run beside it.
-fn told(connection: &ConnectionView) -> String {
-    let banner = &connection.banner;
-    format!("{} {}", banner.what, banner.change).trim_end().to_owned()
-}
-
-/// What the headline's word becomes by age alone, when the first connection comes to a graver one.
-fn turns(connections: &[ConnectionView], now: Word) -> Vec<TurnView> {
-    let mut turns: Vec<TurnView> = connections.iter().flat_map(|c| c.turns.iter().copied()).collect();
-    turns.sort_by_key(|turn| turn.at);
-    let mut word = now;
-    turns.retain(|turn| {
-        let graver = show::severity(turn.state) < show::severity(word);
-        word = if graver { turn.state } else { word };
-        graver
-    });
-    turns
 }
 
 /// Those that need a look and are not told of above, worst first.
@@ -258,13 +211,13 @@ pub fn tightest(budget: &[BudgetView]) -> Option<&BudgetView> {
     budget.iter().min_by_key(share)
 }
 
-/// `told` is the connection whose sentence stands above already.
+/// `says` is the connection whose sentence stands above already.
 fn card(
     face: &Face,
     visit: &Visit,
     connection: &ConnectionView,
-    (items, stood): (&[ItemView], Stood),
-    told: Option<&str>,
+    (items, (stood, lately)): (&[ItemView], (Stood, Lately)),
+    says: Option<&str>,
 ) -> Card {
     let tightest = tightest(&connection.budget);
     let is_other = |b: &&BudgetView| tightest.is_none_or(|t| !std::ptr::eq(t, *b));
@@ -274,8 +227,7 @@ fn card(
         name: connection.name.clone(),
         provider: connection.provider.clone(),
         chip: Chip::turning(connection.state, &connection.turns),
-        sentence: (connection.state != Word::Fresh && told != Some(connection.name.as_str()))
-            .then(|| self::told(connection)),
+        sentence: (connection.state != Word::Fresh && says != Some(connection.name.as_str())).then(|| told(connection)),
         said: connection.hold.as_ref().and_then(|h| h.said.clone()),
         findings: findings(face, connection),
         readings: readings(face, items),
@@ -286,6 +238,7 @@ fn card(
         oldest: connection.oldest_since.map(|at| Age::since(face, at)),
         paused: !connection.enabled,
         stood,
+        lately,
     }
 }
 
@@ -334,6 +287,7 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
         declared: (budget.declared != budget.requests).then(|| show::count(budget.declared)),
         foreign: (budget.foreign > 0).then(|| show::count(budget.foreign)),
         kept: (kept > 0).then(|| show::count(kept)),
+        planned: budget.planned_used.filter(|_| svg::has_tick(budget)).map(show::count),
         caps: caps(budget),
         next_free: face.maybe(budget.next_free_at.filter(|_| budget.resets_at.is_none())),
         resets: face.maybe(budget.resets_at),

@@ -1,6 +1,7 @@
 //! `/plan`: what each connection asks a day, what its limits can keep up, and what they could if it were otherwise. A form asks; nothing is
 //! saved, and nobody is asked.
 
+use super::ahead::{self, Ahead};
 use super::show::{self, Face, Moment};
 use super::{Asked, Frame, Visit, html, segment};
 use crate::domain::ids::Organization;
@@ -22,7 +23,12 @@ struct Page {
     /// What the query could not be read for.
     wrong: Option<String>,
     answer: Option<Answer>,
+    /// Where an interval that was asked about can be set, with its effect told once more.
+    set_href: Option<String>,
     plans: Vec<Row>,
+    ahead: Vec<Ahead>,
+    /// Connections that are not drawn.
+    more_ahead: usize,
     /// Of the whole appliance; `None`: its polling is off.
     workers: Option<u32>,
     json: String,
@@ -99,6 +105,8 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
         Err(problem) => (None, Some(problem.detail)),
     };
     let polling = web.shelf().polling().await?;
+    let (ahead, more_ahead) = ahead::ahead(&web, &visit, &face, &plans)?;
+    let set_href = answer.as_ref().and_then(|_| set_href(&visit, &query));
     let frame = visit.frame(&web, &face, None);
     let page = Page {
         sentence: sentence(&plans),
@@ -106,6 +114,9 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
         wrong,
         answer,
         plans: plans.iter().map(|plan| row(&face, &visit, plan)).collect(),
+        ahead,
+        more_ahead,
+        set_href,
         workers: polling.enabled.then_some(polling.workers),
         json: format!("{}api/v1/plan{}", frame.root, visit.suffix()),
         frame,
@@ -136,6 +147,17 @@ fn form(visit: &Visit, query: &Query, plans: &[PlanView]) -> Form {
         page_size: text(&query.page_size),
         rows: text(&query.rows),
     }
+}
+
+/// Only the interval can be set for a connection that runs; `None` where anything else was asked about.
+fn set_href(visit: &Visit, query: &Query) -> Option<String> {
+    let (connection, interval) = (query.connection.as_deref()?, query.interval.as_deref().map(str::trim)?);
+    let said = |value: &Option<String>| value.as_deref().is_some_and(|text| !text.trim().is_empty());
+    if interval.is_empty() || said(&query.targets) || said(&query.rows) || said(&query.page_size) {
+        return None;
+    }
+    let query = super::history::tail(visit, &[("interval", Some(interval))]);
+    Some(format!("c/{}/controls{query}#wish", segment(connection)))
 }
 
 /// Whether an interval can be kept up.

@@ -7,6 +7,8 @@ use std::fmt::Write;
 /// Up to this many units each one is drawn as its own jar; more become a bar.
 const JARS: u64 = 24;
 const WIDTH: f64 = 240.0;
+/// Of the mark where the plans would be.
+const TICK: f64 = 2.0;
 
 /// A stretch of a gauge: class and units.
 type Part = (String, u64);
@@ -28,6 +30,11 @@ fn parts(budget: &BudgetView) -> Vec<Part> {
     parts.push(("kept".to_owned(), kept));
     parts.retain(|(_, units)| *units > 0);
     parts
+}
+
+/// Whether its gauge marks what the plans would have taken: jars are counted as they stand.
+pub fn has_tick(budget: &BudgetView) -> bool {
+    budget.requests > JARS && budget.planned_used.is_some()
 }
 
 /// The gauge of one limit.
@@ -64,15 +71,26 @@ fn jars(budget: &BudgetView) -> String {
 }
 
 fn bar(budget: &BudgetView) -> String {
+    let parts = parts(budget);
+    let parts: Vec<(&str, u64)> = parts.iter().map(|(class, units)| (class.as_str(), *units)).collect();
+    stretches(&parts, budget.requests, budget.planned_used.map(|n| n.min(budget.requests)))
+}
+
+/// `tick`: a mark at so many.
+fn stretches(parts: &[(&str, u64)], whole: u64, tick: Option<u64>) -> String {
     let mut out = format!(
         "<svg class=\"gauge bar\" viewBox=\"0 0 {WIDTH} 14\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\">"
     );
     let mut x = 0.0;
-    for (class, units) in parts(budget) {
-        let width = units as f64 / budget.requests as f64 * WIDTH;
+    for (class, units) in parts.iter().filter(|(_, units)| *units > 0) {
+        let width = *units as f64 / whole.max(1) as f64 * WIDTH;
         // Writing to a String cannot fail.
         let _ = write!(out, "<rect class=\"u {class}\" x=\"{x:.2}\" y=\"0\" width=\"{width:.2}\" height=\"14\"/>");
         x += width;
+    }
+    if let Some(at) = tick {
+        let x = (at as f64 / whole.max(1) as f64 * WIDTH - TICK / 2.0).clamp(0.0, WIDTH - TICK);
+        let _ = write!(out, "<rect class=\"tick\" x=\"{x:.2}\" y=\"0\" width=\"{TICK}\" height=\"14\"/>");
     }
     out.push_str("</svg>");
     out
@@ -99,6 +117,7 @@ mod tests {
             next_free_at: None,
             period_begins: None,
             resets_at: None,
+            planned_used: None,
             used_by: BTreeMap::from([("poller", used)]),
             keeps: BTreeMap::new(),
             caps: BTreeMap::new(),
@@ -128,6 +147,14 @@ mod tests {
         let drawn = gauge(&budget(5, 3, 1));
         assert_eq!(drawn.matches("class=\"u kept\"").count(), 1);
         assert_eq!(drawn.matches("class=\"u ").count(), 5);
+    }
+
+    #[test]
+    fn a_bar_has_a_mark_where_the_plans_would_be() {
+        let at = |planned_used| gauge(&BudgetView { planned_used, ..budget(300, 100, 0) });
+        assert!(at(Some(150)).contains("<rect class=\"tick\" x=\"119.00\""), "{}", at(Some(150)));
+        assert!(at(Some(9000)).contains("<rect class=\"tick\" x=\"238.00\""), "never beside the bar");
+        assert!(!at(None).contains("tick"));
     }
 
     #[test]

@@ -1,0 +1,47 @@
+//! What the plans will do next, on `/plan`: for each connection that is polled how its tightest budget goes on from now, and the polls that come.
+//! Must not know the rest of the page.
+
+use super::burn::{self, Burned};
+use super::show::{self, Face, Moment};
+use super::{Visit, segment};
+use crate::engine::view::PlanView;
+use crate::web::WebState;
+use crate::web::errors::Problem;
+
+/// Connections that are drawn; each has the same on its own page.
+const MOST: usize = 12;
+
+pub struct Ahead {
+    pub name: String,
+    pub href: String,
+    pub burned: Burned,
+    pub next: Option<Moment>,
+    /// `then every 5 min, 288 requests a day`
+    pub then: String,
+}
+
+/// What is used up before it comes back first, the others in the order of the plans. Beside it, how many are left out.
+pub fn ahead(web: &WebState, visit: &Visit, face: &Face, plans: &[PlanView]) -> Result<(Vec<Ahead>, usize), Problem> {
+    let polled: Vec<&PlanView> = plans.iter().filter(|plan| plan.enabled).collect();
+    let mut all = Vec::new();
+    for plan in polled.iter().take(MOST) {
+        let key = visit.connection(&plan.name);
+        // One that went since the plans were read has nothing to come.
+        let Ok(connection) = web.shelf().connection(&key) else { continue };
+        let Some(burned) = burn::burned(web, visit, face, &key)? else { continue };
+        let figures = &plan.figures;
+        all.push(Ahead {
+            href: format!("c/{}{}#burn", segment(&plan.name), visit.suffix()),
+            name: plan.name.clone(),
+            burned,
+            next: face.maybe(connection.poll.next_poll_at),
+            then: format!(
+                "then every {}, {} a day",
+                show::exact(figures.effective_interval_seconds),
+                super::plan::cost_of(figures.requests_per_day, figures.units_per_day)
+            ),
+        });
+    }
+    all.sort_by_key(|ahead| !ahead.burned.runs_out);
+    Ok((all, polled.len().saturating_sub(MOST)))
+}
