@@ -14,7 +14,7 @@ use crate::domain::time::ClockTrust;
 use crate::engine::view::{BudgetView, ConnectionView, TargetView, When};
 use axum::Extension;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::{prometheus_text, text};
@@ -23,6 +23,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 type Labels = Vec<(&'static str, String)>;
 type Gauges = Family<Labels, Gauge>;
@@ -32,16 +34,34 @@ type Counters = Family<Labels, Counter>;
 #[derive(Clone, Default)]
 pub struct HttpMetrics {
     requests: Counters,
+    reads: Arc<AtomicU64>,
+}
+
+impl HttpMetrics {
+    /// Those that were answered from the shelf: pages of it, and its JSON.
+    pub fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether a good answer by this route shows something of the shelf.
+fn is_reading(route: &str, method: &Method) -> bool {
+    let of_the_shelf = route == "/" || ["/c/", "/o/", "/api/v1/connections"].iter().any(|root| route.starts_with(root));
+    of_the_shelf && matches!(*method, Method::GET | Method::HEAD)
 }
 
 /// Counts each request by route template, method and status.
 pub async fn count(State(web): State<WebState>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let reads = is_reading(&route, request.method());
     let method = match request.method().as_str() {
         known @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => known.to_owned(),
         _ => "other".to_owned(),
     };
     let response = next.run(request).await;
+    if reads && matches!(response.status(), StatusCode::OK | StatusCode::NOT_MODIFIED) {
+        web.shared.http.reads.fetch_add(1, Ordering::Relaxed);
+    }
     let status = response.status().as_u16().to_string();
     web.shared.http.requests.get_or_create(&vec![("route", route), ("method", method), ("status", status)]).inc();
     response

@@ -150,6 +150,10 @@ impl Viewer {
     pub fn may_administer(&self) -> bool {
         matches!(self, Viewer::Local | Viewer::Operator { .. } | Viewer::Token { role: Role::Admin, .. })
     }
+    /// Who may read what is no single organization's: where the appliance listens, where its file lies, how much is read of it.
+    pub fn sees_all(&self) -> bool {
+        matches!(self, Viewer::Passer) || self.may_administer()
+    }
     /// Which events are told: who came in, and who may, is for those who let others in.
     pub fn audience(&self) -> Audience {
         if self.may_administer() { Audience::Administrators } else { Audience::Readers }

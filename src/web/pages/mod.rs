@@ -20,6 +20,7 @@ pub mod plan;
 pub mod polling;
 pub mod reader;
 pub mod reference;
+mod saved;
 mod scans;
 pub mod series;
 pub mod settings;

@@ -9,7 +9,6 @@ use crate::domain::setting::{Setting, Source};
 use crate::domain::time::ClockTrust;
 use crate::engine::appliance::Health;
 use crate::engine::view::PollingView;
-use crate::web::access::Viewer;
 use crate::web::errors::Problem;
 use crate::web::{WebState, base, health};
 use askama::Template;
@@ -59,7 +58,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         started: face.moment(health.started_at),
         notes: health.notes,
         own_names: OWN_NAMES,
-        rows: sees_all(&visit.viewer).then(|| web.configured().now().iter().map(|s| row(s, &polling)).collect()),
+        rows: visit.viewer.sees_all().then(|| web.configured().now().iter().map(|s| row(s, &polling)).collect()),
         usage: format!("o/{}/usage", segment(organization.as_str())),
         organization: (organization != Organization::default()).then_some(organization.0),
         zone: reader.zone.as_ref().and_then(|zone| zone.iana_name()).unwrap_or_default().to_owned(),
@@ -67,11 +66,6 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         frame: visit.frame(&web, &face, None),
     };
     Ok(html(StatusCode::OK, &page))
-}
-
-/// Where the appliance listens and where its file lies is no single organization's.
-fn sees_all(viewer: &Viewer) -> bool {
-    matches!(viewer, Viewer::Passer) || viewer.may_administer()
 }
 
 fn sentence(health: &Health) -> &'static str {

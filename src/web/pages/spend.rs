@@ -1,5 +1,6 @@
 //! `/spend`: who spent what, by hour or day, for as long as it is kept. A form asks; the chart has a table beside it.
 
+use super::saved::{self, Saved};
 use super::show::{self, Face, Moment};
 use super::{Asked, Frame, Visit, html};
 use crate::domain::ids::{Caller, Organization};
@@ -32,6 +33,7 @@ struct Page {
     by: &'static str,
     groups: Vec<Group>,
     more: Option<String>,
+    saved: Saved,
     json: String,
 }
 
@@ -87,6 +89,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
         by: period.by.word(),
         more: (groups.groups.len() > GROUPS).then(|| show::count((groups.groups.len() - GROUPS) as u64)),
         json: format!("{}api/v1/spend{}", frame.root, address(&visit, &query)),
+        saved: saved::saved(&web, &visit, &face),
         groups: groups.groups.iter().take(GROUPS).map(|g| group(g, &period, &groups)).collect(),
         frame,
     };

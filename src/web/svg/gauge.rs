@@ -1,4 +1,4 @@
-//! The budget gauge: a jar for each unit, or a bar where there are many.
+//! The budget gauge: a jar for each unit, or a bar where there are many. And any other whole, as such a bar.
 
 use super::in_order;
 use crate::engine::view::BudgetView;
@@ -74,6 +74,11 @@ fn bar(budget: &BudgetView) -> String {
     let parts = parts(budget);
     let parts: Vec<(&str, u64)> = parts.iter().map(|(class, units)| (class.as_str(), *units)).collect();
     stretches(&parts, budget.requests, budget.planned_used.map(|n| n.min(budget.requests)))
+}
+
+/// What a whole is made of, in one bar: class and count of each.
+pub fn shares(parts: &[(&str, u64)]) -> String {
+    stretches(parts, parts.iter().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n)), None)
 }
 
 /// `tick`: a mark at so many.
@@ -155,6 +160,7 @@ mod tests {
         assert!(at(Some(150)).contains("<rect class=\"tick\" x=\"119.00\""), "{}", at(Some(150)));
         assert!(at(Some(9000)).contains("<rect class=\"tick\" x=\"238.00\""), "never beside the bar");
         assert!(!at(None).contains("tick"));
+        assert!(!shares(&[("a", 1), ("b", 0)]).contains("tick"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub mod stack;
 pub mod states;
 pub mod ticks;
 
-pub use gauge::{gauge, has_tick};
+pub use gauge::{gauge, has_tick, shares};
 
 use crate::domain::ids::Caller;
 use std::collections::BTreeMap;
