@@ -3,6 +3,7 @@
 pub use super::conn::Conn;
 
 use super::access::Access;
+use super::backups::Backups;
 use super::connections::Connections;
 use super::gateway::room::Room;
 use super::notes::Notes;
@@ -65,6 +66,8 @@ pub struct Core {
     pub notes: Notes,
     /// Backups that are made by themselves.
     pub regular: Regular,
+    /// The last that somebody asked for.
+    pub backups: Backups,
     pub stop: CancellationToken,
     /// What a crash left behind is settled and the loops run. Before that nobody's wish is taken up.
     pub begun: CancellationToken,
@@ -112,6 +115,7 @@ impl Core {
             streams: Streams::default(),
             notes: Notes::of_start(notes),
             regular: Regular::default(),
+            backups: Backups::default(),
             stop: CancellationToken::new(),
             begun: CancellationToken::new(),
             events: broadcast::channel(EVENT_BUFFER).0,

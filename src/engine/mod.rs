@@ -4,7 +4,7 @@
 //! * [`put`] targets that come and go, [`phases`] how they live, [`trigger`] those that became active
 //! * [`turns`] who asks first · [`fetch`] the one path · [`poller`] a loop a connection · [`jobs`] commands
 //! * [`access`] who may come in: operators, sessions, claim codes, tokens
-//! * [`appliance`] the facade of every surface · [`operate`] what operators do · [`present`] builds the read models of [`view`] from a [`snapshot`], [`banners`] the parts of a state, [`holding`] holds, [`budgets`] limits
+//! * [`appliance`] the facade of every surface · [`operate`] what operators do, [`backups`] a backup by a button · [`present`] builds the read models of [`view`] from a [`snapshot`], [`banners`] the parts of a state, [`holding`] holds, [`budgets`] limits
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
@@ -19,6 +19,7 @@
 pub mod access;
 pub mod accounts;
 pub mod appliance;
+pub mod backups;
 pub mod banners;
 pub mod budgets;
 pub mod build;

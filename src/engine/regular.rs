@@ -9,6 +9,7 @@ use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::time::{Now, Span, Wall};
 use crate::rules::backup::{Past, due, name};
 use crate::store::{Commit, StoreError, forget_old_backups, newest_backup};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Notify;
 
@@ -19,6 +20,13 @@ const LOOK: Span = Span::from_secs(600);
 pub struct Regular {
     wanted: RwLock<Option<BackupSpec>>,
     changed: Notify,
+}
+
+impl Regular {
+    /// Where they lie; `None`: none is made by itself.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.wanted.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|spec| spec.folder.clone())
+    }
 }
 
 impl Appliance {

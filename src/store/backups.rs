@@ -12,6 +12,25 @@ pub fn newest_backup(folder: &Path, now: Wall) -> Option<Wall> {
     names(folder).ok()?.iter().filter_map(|name| backup::made(name)).filter(|made| *made <= now).max()
 }
 
+/// A backup that lies in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lying {
+    pub name: String,
+    pub made: Wall,
+    pub bytes: u64,
+}
+
+/// How many lie there, and the newest by its name. A folder that cannot be read has none to show.
+pub fn list_backups(folder: &Path) -> (usize, Option<Lying>) {
+    let names = names(folder).unwrap_or_default();
+    let ours: Vec<(Wall, String)> = names.into_iter().filter_map(|name| Some((backup::made(&name)?, name))).collect();
+    let newest = ours.iter().max().and_then(|(made, name)| {
+        let bytes = fs::metadata(folder.join(name)).ok()?.len();
+        Some(Lying { name: name.clone(), made: *made, bytes })
+    });
+    (ours.len(), newest)
+}
+
 /// Deletes the oldest, if there are more than `keep`. How many went. Called once a newer one is there and was found whole.
 pub fn forget_old_backups(folder: &Path, keep: u32, now: Wall) -> Result<usize, StoreError> {
     let failed = |e: std::io::Error| sentences::explain_io(&folder.display().to_string(), Doing::Reading, &e);
@@ -44,6 +63,9 @@ mod tests {
         }
         fs::write(folder.path().join("mine.redb"), "").unwrap();
         assert_eq!(newest_backup(folder.path(), at(4)), Some(at(3)));
+        let newest = Lying { name: backup::name(at(9)), made: at(9), bytes: 0 };
+        assert_eq!(list_backups(folder.path()), (5, Some(newest)), "of names of ours");
+        assert_eq!(list_backups(&folder.path().join("no")), (0, None));
         assert_eq!(forget_old_backups(folder.path(), 2, at(3)).unwrap(), 3);
         let mut left = names(folder.path()).unwrap();
         left.sort();

@@ -57,7 +57,7 @@ mod work;
 mod write;
 
 pub use backup::verify;
-pub use backups::{forget_old_backups, newest_backup};
+pub use backups::{forget_old_backups, list_backups, newest_backup};
 pub use behind::Verdict;
 pub use copied::{Copied, CopyKind};
 pub use entry::{read_row, table_names};

@@ -180,6 +180,7 @@ pub fn router(state: WebState) -> Router {
     let forms = Router::new()
         .route("/c/{connection}/polling", form(post(pages::actions::polling)))
         .route("/c/{connection}/probe", form(post(pages::actions::probe)))
+        .route("/settings/backup", form(post(pages::backups::make)))
         .route("/polling", form(post(pages::polling::change)))
         .route("/c/{connection}/controls", form(post(pages::actions::controls)))
         .route("/c/{connection}/credential", form(post(pages::credential::change)))

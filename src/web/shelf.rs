@@ -10,6 +10,7 @@ use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::target::Phase;
 use crate::domain::time::{Now, Span};
 use crate::engine::appliance::{Appliance, Health};
+use crate::engine::backups::{BackupView, BackupsView};
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
@@ -96,6 +97,8 @@ pub trait Shelf: Keeper {
     fn drop_target<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, ()>;
     fn patterns(&self, key: &ConnectionKey) -> Vec<String>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
+    fn backups(&self) -> Result<BackupsView, Denied>;
+    fn back_up<'a>(&'a self, by: &'a str) -> Slow<'a, BackupView>;
     /// The gateway of a connection, before which unmodified clients stand.
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance>;
     /// Of all connections of that name, whichever organization they are of.
@@ -274,6 +277,12 @@ impl Shelf for Appliance {
     }
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String> {
         Box::pin(Appliance::backup(self, destination))
+    }
+    fn backups(&self) -> Result<BackupsView, Denied> {
+        Appliance::backups(self)
+    }
+    fn back_up<'a>(&'a self, by: &'a str) -> Slow<'a, BackupView> {
+        Box::pin(Appliance::back_up(self, by))
     }
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance> {
         Appliance::entrance(self, organization, connection)

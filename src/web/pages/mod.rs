@@ -4,6 +4,7 @@
 pub mod actions;
 pub mod activity;
 mod ahead;
+pub mod backups;
 mod banner;
 mod burn;
 pub mod connection;

@@ -1,6 +1,7 @@
 //! `/settings`: how the installation stands, what is configured and by whom, and how its reader wants times. All but the last is for looking:
 //! what the file or the environment says is changed there.
 
+use super::backups::{self, Backups};
 use super::reader::Clock;
 use super::show::{self, Moment};
 use super::{Frame, Visit, html, segment};
@@ -28,6 +29,7 @@ struct Page {
     notes: Vec<String>,
     started: Moment,
     facts: Vec<(&'static str, String)>,
+    backups: Option<Backups>,
     own_names: &'static str,
     /// `None` for who may not read the whole installation.
     rows: Option<Vec<Row>>,
@@ -51,7 +53,9 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
     let polling = web.shelf().polling().await?;
     let organization = visit.organization.clone();
     let reader = visit.reader();
+    let frame = visit.frame(&web, &face, None);
     let page = Page {
+        backups: backups::shown(&web, &visit, &face, &frame.root),
         well: health::is_ready(&health) && health.clock == ClockTrust::Trusted,
         sentence: sentence(&health),
         facts: facts(&web, &headers, &health),
@@ -63,7 +67,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         organization: (organization != Organization::default()).then_some(organization.0),
         zone: reader.zone.as_ref().and_then(|zone| zone.iana_name()).unwrap_or_default().to_owned(),
         clocks: Clock::ALL.map(|clock| (clock.word(), clock == reader.clock)),
-        frame: visit.frame(&web, &face, None),
+        frame,
     };
     Ok(html(StatusCode::OK, &page))
 }

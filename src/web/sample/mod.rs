@@ -18,6 +18,7 @@ use crate::domain::target::Phase;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady, Wall};
 use crate::engine::access::tokens::TokenInfo;
 use crate::engine::appliance::Health;
+use crate::engine::backups::{BackupView, BackupsView, NewestView};
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
@@ -58,6 +59,8 @@ pub struct Sample {
     pub door: keeper::Door,
     pub notes: Vec<String>,
     pub refresh: Result<(), Denied>,
+    /// The disk is full.
+    pub no_room: bool,
     /// Every change that was asked for, as a line.
     pub asked: Mutex<Vec<String>>,
     pub live: broadcast::Sender<Event>,
@@ -80,6 +83,7 @@ impl Sample {
             door: keeper::Door::default(),
             notes: Vec::new(),
             refresh: Ok(()),
+            no_room: false,
             asked: Mutex::new(Vec::new()),
             live: broadcast::channel(4).0,
         }
@@ -161,6 +165,10 @@ impl Sample {
 
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
+    }
+    fn made_backup(&self, by: &str) -> BackupView {
+        let path = "/srv/backups/larder-20261130T082000Z.redb".to_owned();
+        BackupView { at: ago(0), by: by.to_owned(), path, bytes: 1_589_248, took: Seconds(Span(420)) }
     }
     fn note(&self, line: String) {
         self.asked.lock().unwrap().push(line);
@@ -429,6 +437,23 @@ impl Shelf for Sample {
     }
     fn backup<'a>(&'a self, destination: &'a std::path::Path) -> Slow<'a, String> {
         Box::pin(async move { Ok(format!("copied to {}", destination.display())) })
+    }
+    fn backups(&self) -> Result<BackupsView, Denied> {
+        let is_made = self.asked().iter().any(|line| line.ends_with("backs up"));
+        let last = is_made.then(|| self.made_backup("ann (page, 127.0.0.1)"));
+        let made = ago(105_600);
+        let newest = Some(NewestView { name: "larder-20261129T030000Z.redb".to_owned(), made, bytes: 1_523_712 });
+        Ok(BackupsView { folder: "/srv/<b>/backups".to_owned(), files: 3, newest, last })
+    }
+    fn back_up<'a>(&'a self, by: &'a str) -> Slow<'a, BackupView> {
+        self.note(format!("{by} backs up"));
+        let made = match self.no_room {
+            false => Ok(self.made_backup(by)),
+            true => Err(Denied::Unavailable(
+                "there is no room for /srv/backups/larder.redb: free some space there".to_owned(),
+            )),
+        };
+        Box::pin(std::future::ready(made))
     }
     fn entrance(&self, _: &Organization, _: &str) -> Option<Entrance> {
         None

@@ -108,3 +108,32 @@ async fn a_form_shows_its_effect_and_only_then_what_would_change_it() {
     assert_eq!(done.status(), StatusCode::SEE_OTHER);
     assert!(site.sample.asked().join("\n").contains("30000"), "{:?}", site.sample.asked());
 }
+
+#[tokio::test]
+async fn a_backup_is_made_by_a_button_and_told_with_its_size_and_its_place() {
+    let site = site(Listener::Loopback);
+    let before = site.page("/settings").await;
+    assert!(before.contains("/srv/&#60;b&#62;/backups") && before.contains("Back up now"), "{before}");
+    assert!(!before.contains("whole, at"), "none was made in this run");
+    for (token, status) in [("owner-token", 403), ("reader-token", 403), ("admin-token", 303)] {
+        let sent = site.fill("/settings", "settings/backup", &[("token", token)]).await;
+        assert_eq!(sent.status().as_u16(), status, "{token}");
+    }
+    assert_eq!(site.sample.asked().iter().filter(|line| line.ends_with("backs up")).count(), 1, "by who may");
+    let after = site.page("/settings").await.replace('\u{a0}', " ");
+    assert!(after.contains("1.6 MB in 0.42 s, whole, at <code>/srv/backups/larder-20261130T082000Z.redb"), "{after}");
+    let network = Site::at(Listener::Network, Sample::calm());
+    for (token, sees) in [("admin-token", true), ("reader-token", false)] {
+        let page = text(as_token(&network, "/settings", token).await).await;
+        assert_eq!(page.contains("id=\"backup\""), sees, "where the file lies is not for {token}");
+    }
+}
+
+#[tokio::test]
+async fn a_disk_without_room_is_told_in_a_sentence() {
+    let site = Site::loopback(Sample { no_room: true, ..Sample::calm() });
+    let refused = site.fill("/settings", "settings/backup", &[("token", "admin-token")]).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let page = text(refused).await;
+    assert!(page.contains("there is no room for /srv/backups/larder.redb: free some space there"), "{page}");
+}
