@@ -11,7 +11,7 @@ use std::path::Path;
 
 pub(super) const OAUTH: [&str; 8] =
     ["token_url", "client_id", "client_secret", "scope", "auth", "rotates", "charged", "account"];
-pub(super) const CLIENT_SECRET: [&str; 2] = ["env", "file"];
+pub(super) const CLIENT_SECRET: [&str; 3] = ["env", "file", "sealed"];
 
 /// Every key may be absent: some are the recipe's.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::section::{Document, Section};
 use super::{Environment, Puttable, Reader, compile_expressions, recipe_alone};
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::limit::Limit;
-use crate::domain::setup::{Import, RecipeSheet, Sketch};
+use crate::domain::setup::{Client, Import, RecipeSheet, Sketch};
 use crate::domain::spec::{Carrier, ConnectionSpec, SecretSource};
 use crate::domain::webhook::WebhookUrl;
 use std::path::Path;
@@ -58,8 +58,8 @@ pub(super) fn read_with(text: &str, config: &Path, recipes: &Recipes) -> Result<
 /// Why a connection that runs by the file is not stored.
 fn refuse(spec: &ConnectionSpec) -> Option<String> {
     let names_a_place = |source: &SecretSource| !matches!(source, SecretSource::None | SecretSource::Sealed);
-    if spec.oauth.is_some() {
-        return Some("a connection that renews its tokens (oauth2) is written in larder.toml".to_owned());
+    if spec.oauth.as_ref().is_some_and(|oauth| names_a_place(&oauth.client_secret)) {
+        return Some("credential: what is stored names no place to read a client's secret from; write client_secret = { sealed = true } and set it beside the refresh token".to_owned());
     }
     if names_a_place(&spec.secret) {
         return Some("credential: what is stored names no place to read a secret from; write credential = { sealed = true } and set it on the connection's page".to_owned());
@@ -80,8 +80,15 @@ pub fn compose(sketch: &Sketch, sheet: &RecipeSheet) -> String {
     }
     connection.insert("recipe".to_owned(), sketch.recipe.as_str().into());
     connection.extend(sketch.base_url.as_deref().map(|url| ("base_url".to_owned(), url.into())));
-    if sheet.needs_secret {
-        connection.insert("credential".to_owned(), Value::Table(sealed(Table::new())));
+    match &sketch.client {
+        Some(client) => {
+            let oauth = [("oauth2".to_owned(), Value::Table(renewing(client)))].into_iter().collect();
+            connection.insert("credential".to_owned(), Value::Table(sealed(oauth)));
+        }
+        None if sheet.needs_secret => {
+            connection.insert("credential".to_owned(), Value::Table(sealed(Table::new())));
+        }
+        None => {}
     }
     if let Some((requests, window)) = &sketch.limit {
         let limit = [
@@ -98,6 +105,17 @@ pub fn compose(sketch: &Sketch, sheet: &RecipeSheet) -> String {
         connection.insert("poll".to_owned(), Value::Table(poll));
     }
     written(connection)
+}
+
+/// `{ client_id = "...", client_secret = { sealed = true } }`; the rest is the recipe's.
+fn renewing(client: &Client) -> Table {
+    let mut oauth = Table::new();
+    oauth.insert("client_id".to_owned(), client.id.as_str().into());
+    if client.has_secret {
+        oauth.insert("client_secret".to_owned(), Value::Table(sealed(Table::new())));
+    }
+    oauth.extend(client.account.as_deref().map(|account| ("account".to_owned(), account.into())));
+    oauth
 }
 
 fn sealed(mut credential: Table) -> Table {
@@ -138,6 +156,12 @@ fn importable(mut connection: Table) -> Result<Import, String> {
             credential.into_iter().partition(|(key, _)| key == "env" || key == "file");
         let place = places.iter().next().map(|(key, value)| format!("{key} {}", value.as_str().unwrap_or_default()));
         notes.extend(place.map(|place| format!("its credential ({place}) does not come along: set it here")));
+        let mut travel = travel;
+        let client = travel.get_mut("oauth2").and_then(|oauth| oauth.get_mut("client_secret"));
+        if let Some(secret) = client.filter(|secret| secret.get("sealed").is_none()) {
+            notes.push("the secret of its client does not come along either".to_owned());
+            *secret = Value::Table(sealed(Table::new()));
+        }
         connection.insert("credential".to_owned(), Value::Table(sealed(travel)));
     }
     let key = ConnectionKey { organization, connection: name.as_str().into() };

@@ -63,6 +63,18 @@ pub struct Sketch {
     pub limit: Option<(u64, String)>,
     /// As the file spells it; `None`: as the recipe says.
     pub interval: Option<String>,
+    /// Where the recipe's tokens renew themselves.
+    pub client: Option<Client>,
+}
+
+/// Who renews the tokens, as somebody fills in the form. Its secret is not here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    pub id: String,
+    /// It has a secret, which is set beside the refresh token; a public client has none.
+    pub has_secret: bool,
+    /// Tells accounts of one client apart.
+    pub account: Option<String>,
 }
 
 /// What a recipe says of itself, and what it leaves to the connection.
@@ -76,7 +88,7 @@ pub struct RecipeSheet {
     pub needs_base_url: bool,
     pub needs_limit: bool,
     pub needs_secret: bool,
-    /// Its tokens renew themselves: that is written in `larder.toml`.
+    /// Its tokens renew themselves: it wants a client and a refresh token.
     pub renews: bool,
     /// Names, and what is asked.
     pub targets: Vec<(String, String)>,

@@ -73,6 +73,7 @@ impl Appliance {
         refused: Option<String>,
         probed: Option<Probed>,
     ) -> Result<ProbeView, Denied> {
+        let (renewals, their_units) = if probed.is_none() { token::due(&self.core, conn) } else { (0, 0) };
         let touched = |limit: &super::view::BudgetView| limit.endpoint.iter().all(|e| *e == asking.endpoint.as_str());
         let budget = present::connection(&self.core, conn)?.budget.into_iter().filter(touched).collect();
         Ok(ProbeView {
@@ -80,8 +81,8 @@ impl Appliance {
             target: asking.target.as_ref().map(ToString::to_string).unwrap_or_default(),
             endpoint: asking.endpoint.to_string(),
             caller: Caller::Probe.word(),
-            requests: 1,
-            units: asking.cost,
+            requests: 1 + renewals,
+            units: asking.cost + their_units,
             refused,
             budget,
             probed,

@@ -15,7 +15,7 @@ use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::time::{Now, Stamp};
 use crate::store::{Commit, Write};
-use crate::upstream::keyring::{Change, Considered, Keyring};
+use crate::upstream::keyring::{Change, Considered, Keyring, Pasted};
 use crate::upstream::redact::Secret;
 use crate::upstream::tokens::Joining;
 use std::sync::Arc;
@@ -46,10 +46,16 @@ impl Appliance {
         by: &str,
     ) -> Result<ConnectionView, Denied> {
         let change = match secret {
-            Some(text) => Change::Set(Secret::new(text).map_err(Denied::unusable)?),
+            Some(text) => Change::Set(Secret::new(text).map_err(Denied::unusable)?.into()),
             None => Change::Cleared,
         };
         self.replace(key, change, From::Operator(by.to_owned())).await?;
+        self.connection(key)
+    }
+
+    /// The same for one that renews its tokens: a refresh token, and with it another secret of its client.
+    pub async fn set_client(&self, key: &ConnectionKey, pasted: Pasted, by: &str) -> Result<ConnectionView, Denied> {
+        self.replace(key, Change::Set(pasted), From::Operator(by.to_owned())).await?;
         self.connection(key)
     }
 

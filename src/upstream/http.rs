@@ -15,7 +15,7 @@ use super::messenger::Messenger;
 use super::pass::{Passed, Passing};
 use super::redact::Redactor;
 use super::route::{Attached, NoWay, Route};
-use super::tokens::{Renewal, Renewed, SealKey, Vault};
+use super::tokens::{Renewal, Renewed, SealKey, Vault, identity};
 use super::ways::Ways;
 use super::{Door, Opened, Request, fault};
 use crate::clock::Clock;
@@ -66,10 +66,9 @@ impl HttpDoor {
             ways.lead(spec.key.clone(), route);
         }
         for spec in connections {
-            let Some((oauth, credential)) = spec.oauth.as_ref().zip(vault.as_ref().and_then(|v| v.owned_by(&spec.key)))
-            else {
-                continue;
-            };
+            // Also where nobody has set a refresh token yet: it may be set while everything runs.
+            let Some(oauth) = &spec.oauth else { continue };
+            let credential = identity(keyring.installation(), oauth);
             let route = Route::bare(&oauth.token_url, &spec.network)?;
             ways.prepare(&spec.key, &route)?;
             ways.lead_to_tokens(credential, route);

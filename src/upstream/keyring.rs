@@ -10,15 +10,54 @@ use crate::domain::spec::{Carrier, ConnectionSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use zeroize::Zeroizing;
 
 const PURPOSE: &str = "set by an operator";
+
+/// What an operator gives a connection: its secret, and that of its client where it renews its tokens.
+#[derive(Clone)]
+pub struct Pasted {
+    pub secret: Secret,
+    /// `None`: it has none, or the one of before stays.
+    pub client: Option<Secret>,
+}
+
+impl From<Secret> for Pasted {
+    fn from(secret: Secret) -> Pasted {
+        Pasted { secret, client: None }
+    }
+}
+
+/// Between the two, sealed as one: neither can have it inside.
+const BETWEEN: char = '\n';
+
+impl Pasted {
+    fn text(&self) -> Zeroizing<String> {
+        let client = self.client.as_ref().map_or("", Secret::expose);
+        let mut text = Zeroizing::new(String::with_capacity(self.secret.expose().len() + client.len() + 1));
+        text.push_str(self.secret.expose());
+        if !client.is_empty() {
+            text.push(BETWEEN);
+            text.push_str(client);
+        }
+        text
+    }
+    fn of(text: String) -> Option<Pasted> {
+        let text = Zeroizing::new(text);
+        let secret = |text: &str| Secret::new(text.to_owned()).ok();
+        match text.split_once(BETWEEN) {
+            Some((own, client)) => Some(Pasted { secret: secret(own)?, client: Some(secret(client)?) }),
+            None => Some(Pasted { secret: secret(&text)?, client: None }),
+        }
+    }
+}
 
 /// What a connection gets.
 pub enum Change {
     /// What the file or the environment says now; with the client's secret, where it renews its tokens.
     Configured(Option<Secret>, Option<Secret>),
     /// Instead of the configured one, until it is cleared.
-    Set(Secret),
+    Set(Pasted),
     Cleared,
 }
 
@@ -39,7 +78,7 @@ pub struct Considered {
 impl Considered {
     /// What will be in force, and the client's secret.
     pub fn secrets(&self) -> (Option<&Secret>, Option<&Secret>) {
-        (self.after.in_force(), self.after.client.as_ref())
+        (self.after.in_force(), self.after.client_in_force())
     }
 }
 
@@ -47,16 +86,19 @@ impl Considered {
 struct Held {
     configured: Option<Secret>,
     client: Option<Secret>,
-    set: Option<Secret>,
+    set: Option<Pasted>,
     sealed: Option<Vec<u8>>,
 }
 
 impl Held {
     fn in_force(&self) -> Option<&Secret> {
-        self.set.as_ref().or(self.configured.as_ref())
+        self.set.as_ref().map(|set| &set.secret).or(self.configured.as_ref())
+    }
+    fn client_in_force(&self) -> Option<&Secret> {
+        self.set.as_ref().and_then(|set| set.client.as_ref()).or(self.client.as_ref())
     }
     fn differs(&self, other: &Held) -> bool {
-        !same(self.in_force(), other.in_force()) || !same(self.client.as_ref(), other.client.as_ref())
+        !same(self.in_force(), other.in_force()) || !same(self.client_in_force(), other.client_in_force())
     }
 }
 
@@ -112,14 +154,14 @@ impl Keyring {
 
     /// What an operator set in an earlier run. The error is a sentence: then the configured one is in force.
     pub fn restore(&self, connection: &ConnectionKey, sealed: Vec<u8>) -> Result<(), String> {
-        let secret = self.opened(connection, &sealed)?;
+        let pasted = self.opened(connection, &sealed)?;
         if let Some(ring) = self.rings.write().unwrap_or_else(PoisonError::into_inner).get_mut(connection) {
-            (ring.held.set, ring.held.sealed) = (Some(secret), Some(sealed));
+            (ring.held.set, ring.held.sealed) = (Some(pasted), Some(sealed));
         }
         Ok(())
     }
 
-    fn opened(&self, connection: &ConnectionKey, sealed: &[u8]) -> Result<Secret, String> {
+    fn opened(&self, connection: &ConnectionKey, sealed: &[u8]) -> Result<Pasted, String> {
         let lost = || {
             format!(
                 "the credential that was set for connection {connection} cannot be opened with the key file (it is another one, or new); \
@@ -128,9 +170,9 @@ impl Keyring {
         };
         let bytes = self.with_key(|key| Ok(key.open(bound_to(&self.installation, connection), PURPOSE, sealed)))?;
         let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-        let secret = text.and_then(|text| Secret::new(text).ok()).ok_or_else(lost)?;
-        self.redactor.keep(&secret);
-        Ok(secret)
+        let pasted = text.and_then(Pasted::of).ok_or_else(lost)?;
+        self.keep(&pasted);
+        Ok(pasted)
     }
 
     /// A connection that comes or becomes another. What an operator set stays; `sealed` is that of an earlier run. Beside it a sentence where
@@ -148,7 +190,7 @@ impl Keyring {
         match (known, sealed) {
             (Some(held), _) => (after.set, after.sealed) = (held.set.clone(), held.sealed.clone()),
             (None, Some(sealed)) => match self.opened(&spec.key, &sealed) {
-                Ok(secret) => (after.set, after.sealed) = (Some(secret), Some(sealed)),
+                Ok(pasted) => (after.set, after.sealed) = (Some(pasted), Some(sealed)),
                 Err(why) => note = Some(why),
             },
             (None, None) => {}
@@ -166,19 +208,25 @@ impl Keyring {
     }
 
     /// A connection's first secret, sealed for the data file. The error is a sentence.
-    pub fn sealed_for(&self, spec: &ConnectionSpec, secret: &Secret) -> Result<Vec<u8>, String> {
-        self.sealed(&spec.carrier, &spec.key, secret)
+    pub fn sealed_for(&self, spec: &ConnectionSpec, pasted: &Pasted) -> Result<Vec<u8>, String> {
+        self.sealed(&spec.carrier, &spec.key, pasted)
     }
 
     /// If it can travel. From here on nothing shows it.
-    fn sealed(&self, carrier: &Carrier, connection: &ConnectionKey, secret: &Secret) -> Result<Vec<u8>, String> {
+    fn sealed(&self, carrier: &Carrier, connection: &ConnectionKey, pasted: &Pasted) -> Result<Vec<u8>, String> {
         if *carrier == Carrier::None {
             return Err("this connection sends no credential, so none can be set".to_owned());
         }
-        route::attach(carrier, Some(secret))?;
-        self.redactor.keep(secret);
+        route::attach(carrier, Some(&pasted.secret))?;
+        self.keep(pasted);
         let bound = bound_to(&self.installation, connection);
-        self.with_key(|key| key.seal(bound, PURPOSE, secret.expose().as_bytes()))
+        self.with_key(|key| key.seal(bound, PURPOSE, pasted.text().as_bytes()))
+    }
+
+    /// From now on no log, page or answer shows it.
+    fn keep(&self, pasted: &Pasted) {
+        self.redactor.keep(&pasted.secret);
+        pasted.client.iter().for_each(|client| self.redactor.keep(client));
     }
 
     pub(super) fn forget(&self, connection: &ConnectionKey) {
@@ -201,7 +249,7 @@ impl Keyring {
     pub fn in_force(&self, connection: &ConnectionKey) -> (Option<Secret>, Option<Secret>) {
         let rings = self.rings();
         let held = rings.get(connection).map(|ring| &ring.held);
-        (held.and_then(|held| held.in_force().cloned()), held.and_then(|held| held.client.clone()))
+        (held.and_then(|held| held.in_force().cloned()), held.and_then(|held| held.client_in_force().cloned()))
     }
 
     /// What travels with a request that this credential pays for.
@@ -216,9 +264,11 @@ impl Keyring {
         let mut after = ring.held.clone();
         match change {
             Change::Configured(own, client) => (after.configured, after.client) = (own, client),
-            Change::Set(secret) => {
-                let sealed = self.sealed(&ring.carrier, connection, &secret)?;
-                (after.set, after.sealed) = (Some(secret), Some(sealed));
+            Change::Set(mut pasted) => {
+                let before = after.set.as_ref().and_then(|set| set.client.clone());
+                pasted.client = pasted.client.or(before);
+                let sealed = self.sealed(&ring.carrier, connection, &pasted)?;
+                (after.set, after.sealed) = (Some(pasted), Some(sealed));
             }
             Change::Cleared => (after.set, after.sealed) = (None, None),
         }

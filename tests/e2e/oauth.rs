@@ -1,6 +1,7 @@
 //! Credentials that renew themselves: one renewal at a time, durable before use, charged, never in a loop, and no token anywhere in
 //! sight (A46, A47, A51, A53).
 
+use crate::setup::sends;
 use crate::support::operator::job_id;
 use crate::support::script::{Asked, Script};
 use crate::support::wire::json;
@@ -185,6 +186,49 @@ async fn a_connection_that_comes_while_everything_runs_renews_its_token_once_and
     reads(&app, "yard").await;
     let renewals = provider.asked().iter().filter(|asked| asked.path() == "/token").count();
     assert_eq!(renewals, 1, "{:?}", provider.asked().iter().map(Asked::path).collect::<Vec<_>>());
+    tells_no_token(&app, &provider).await;
+}
+
+/// Client and refresh token are pasted into the form of a recipe, tried with the renewal's cost told, and kept over a crash.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_is_set_up_in_the_browser_and_shown_nowhere_again() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let mut app = TestApp::prepared(Config::new().with(Connection::plain("other", &provider.base_url()).not_polled()));
+    let recipes = app.folder().join("recipes");
+    std::fs::create_dir_all(&recipes).expect("the test's own folder");
+    let base = provider.base_url();
+    let recipe = format!(
+        "about = \"Zones.\"\nbase_url = \"{base}\"\nrefresh_min_age = \"0s\"\n\
+         credential = {{ oauth2 = {{ token_url = \"{base}/token\", auth = \"body\", rotates = true }} }}\n\
+         [[limit]]\nname = \"day\"\nrequests = 500\nwindow = \"24h\"\nkind = \"rolling\"\n[poll]\ninterval = \"1h\"\n\
+         [[target]]\nname = \"zones\"\nget = \"/zones\"\nitems = \"$.zones[*]\"\nkey = \"$.id\"\n"
+    );
+    std::fs::write(recipes.join("zones.toml"), recipe).expect("the test's own folder");
+    app.boots().await;
+    app.makes_a_token().await;
+    let refresh = truth.refresh();
+    let form =
+        [("name", "yard"), ("client_id", "larder"), ("client_secret", CLIENT_SECRET), ("secret", refresh.as_str())];
+    sends(&app, "/setup/zones", "/setup/zones", &form).await.expect(303);
+    let trial = || async { app.get("/c/yard/setup").await.expect(200).body.replace('\u{a0}', " ") };
+    let page = trial().await;
+    assert!(page.contains("Uses 2 of 500 that are left of day"), "the renewal is told: {page}");
+    // The tokens of a client are one connection's.
+    let twin =
+        [("name", "twin"), ("client_id", "larder"), ("client_secret", CLIENT_SECRET), ("secret", "another-token")];
+    let refused = sends(&app, "/setup/zones", "/setup/zones", &twin).await.expect(422).body;
+    assert!(refused.contains("connection yard has tokens of this client already"), "{refused}");
+
+    sends(&app, "/c/yard/setup", "/c/yard/setup/test", &[("target", "zones")]).await.expect(303);
+    let page = trial().await;
+    assert!(page.contains("1 item") && page.contains("Uses 1 of 498"), "{page}");
+    sends(&app, "/c/yard/setup", "/c/yard/setup/save", &[]).await.expect(303);
+    app.has_polled("yard", "zones").await;
+    app.crash().await;
+    assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
+    let renewals = provider.asked().iter().filter(|asked| asked.path() == "/token").count();
+    assert_eq!(renewals, 1, "the tokens of before the crash are the file's");
     tells_no_token(&app, &provider).await;
 }
 

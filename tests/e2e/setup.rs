@@ -17,7 +17,7 @@ async fn ready(provider: &FakeProvider) -> TestApp {
 }
 
 /// The form of this address on a page, filled in.
-async fn sends(app: &TestApp, page: &str, action: &str, fields: &[(&str, &str)]) -> Reply {
+pub async fn sends(app: &TestApp, page: &str, action: &str, fields: &[(&str, &str)]) -> Reply {
     let body = app.get(page).await.expect(200).body;
     fill(app, &body, action, fields).await
 }

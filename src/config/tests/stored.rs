@@ -3,7 +3,7 @@
 use crate::config::stored::{as_put, as_words, compose, imports, read_with, target_text, with_target};
 use crate::config::{Recipes, recipe_alone};
 use crate::domain::ids::ConnectionKey;
-use crate::domain::setup::{RecipeSheet, Sketch};
+use crate::domain::setup::{Client, RecipeSheet, Sketch};
 use crate::domain::spec::{Interval, SecretSource};
 use crate::domain::time::Span;
 use std::path::Path;
@@ -24,7 +24,9 @@ key = "$.id"
 "#;
 
 fn recipes() -> Recipes {
-    Recipes::new([("sprinkler".to_owned(), RECIPE.to_owned())])
+    let renewing = "credential = { oauth2 = { token_url = \"https://auth.example.test/token\", rotates = true } }";
+    let renewing = RECIPE.replace("credential = { query = \"key\" }", renewing);
+    Recipes::new([("sprinkler".to_owned(), RECIPE.to_owned()), ("heating".to_owned(), renewing)])
 }
 
 fn read(text: &str) -> Result<crate::config::stored::One, Vec<String>> {
@@ -38,6 +40,7 @@ fn sketch() -> Sketch {
         base_url: None,
         limit: Some((7, "1h".to_owned())),
         interval: Some("5m".to_owned()),
+        client: None,
     }
 }
 
@@ -56,6 +59,32 @@ fn what_is_composed_is_read_as_it_was_meant() {
     assert_eq!(spec.poll.interval, Interval::Every(Span::from_secs(300)));
     assert_eq!(spec.limits.iter().map(|l| (l.name.as_str(), l.amount)).collect::<Vec<_>>(), [("own", 7), ("day", 100)]);
     assert!(recipe_alone(&recipes().get("sprinkler").unwrap().unwrap()).is_ok());
+}
+
+#[test]
+fn a_client_that_renews_its_tokens_is_composed_without_a_secret_in_it() {
+    let recipe = recipes().get("heating").unwrap().unwrap();
+    let sheet = crate::config::stored::sheet(&recipe, false).unwrap();
+    assert!(sheet.renews && !sheet.needs_secret);
+    let client = |has_secret| Client { id: "larder".to_owned(), has_secret, account: Some("home".to_owned()) };
+    let of = |has_secret| Sketch { recipe: "heating".to_owned(), client: Some(client(has_secret)), ..sketch() };
+    for (has_secret, source) in [(true, SecretSource::Sealed), (false, SecretSource::None)] {
+        let text = compose(&of(has_secret), &sheet);
+        let spec = read(&text).unwrap().spec;
+        let oauth = spec.oauth.unwrap();
+        assert_eq!((spec.secret, oauth.client_secret), (SecretSource::Sealed, source), "{text}");
+        assert_eq!((oauth.client_id.as_str(), oauth.account.as_str()), ("larder", "home"));
+    }
+    let text = compose(&of(true), &sheet);
+    refused(&text.replace("sealed = true", "env = \"HOME\""), "names no place to read");
+    let own = text.replacen("sealed = true", "file = \"/etc/shadow\"", 1);
+    refused(&own, "names no place to read");
+    let handed = "[[connection]]\nname = \"a\"\nrecipe = \"heating\"\ncredential = { env = \"R\", oauth2 = { client_id = \"larder\", \
+                  client_secret = { env = \"S\" } } }\n";
+    let import = imports(handed).unwrap().0.remove(0);
+    assert_eq!(import.notes.len(), 2, "{:?}", import.notes);
+    let oauth = read(&import.text).unwrap().spec.oauth.unwrap();
+    assert_eq!(oauth.client_secret, SecretSource::Sealed);
 }
 
 #[test]

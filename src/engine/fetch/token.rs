@@ -68,6 +68,16 @@ pub fn version(core: &Core, conn: &Conn) -> Option<u64> {
     Some(vault.standing(conn.credential, core.clock.now().steady).version)
 }
 
+/// Requests and units that come before the next request, for a token that is to be renewed first.
+pub fn due(core: &Core, conn: &Conn) -> (u32, u32) {
+    match renewing(core, conn) {
+        Some((oauth, vault)) if !vault.standing(conn.credential, core.clock.now().steady).valid => {
+            (1, if oauth.counted == Counted::Budget { 1 } else { 0 })
+        }
+        _ => (0, 0),
+    }
+}
+
 /// Sees to it that there is an access token whose time is not up. Without one it costs a renewal; with one, nothing.
 pub async fn ensure(core: &Core, conn: &Conn, caller: Caller) -> Result<(), Stopped> {
     match renewing(core, conn) {

@@ -57,7 +57,7 @@ impl<'a> Change<'a> {
         };
         let remembered = core.store.credential(&spec.key)?;
         let set = match (&joining.set, core.door.keyring()) {
-            (Some(secret), Some(keyring)) => Some(keyring.sealed_for(spec, secret).map_err(Denied::unusable)?),
+            (Some(pasted), Some(keyring)) => Some(keyring.sealed_for(spec, pasted).map_err(Denied::unusable)?),
             _ => None,
         };
         let earlier = || remembered.as_ref().and_then(|known| known.set.as_ref()).map(|set| set.sealed.clone());
@@ -119,7 +119,9 @@ impl<'a> Change<'a> {
     fn commit(&self, first: Option<&ConnectionState>) -> Commit {
         let key = &self.conn.spec.key;
         let mut writes = self.begun.clone();
-        if self.remembered.as_ref() != Some(&self.known) && self.conn.spec.oauth.is_none() {
+        if self.remembered.as_ref() != Some(&self.known)
+            && (self.conn.spec.oauth.is_none() || self.joining.set.is_some())
+        {
             writes.push(Write::Credential(key.clone(), self.known.clone()));
         }
         writes.extend(self.joining.stored.iter().map(|stored| Write::Stored(key.clone(), stored.clone())));

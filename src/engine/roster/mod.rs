@@ -20,7 +20,7 @@ use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::Now;
 use crate::store::{Commit, Write};
 use crate::upstream::boundary::Secrets;
-use crate::upstream::redact::Secret;
+use crate::upstream::keyring::Pasted;
 use change::Change;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub struct Joining {
     /// Where it is written, if not in `larder.toml`.
     pub stored: Option<StoredConnection>,
     /// The credential that somebody sets for one that is new.
-    pub set: Option<Secret>,
+    pub set: Option<Pasted>,
 }
 
 /// What became of one that joined.

@@ -9,13 +9,16 @@ pub use import::{ImportLine, ImportView};
 pub use preview::{PreviewView, TrialView};
 
 use super::appliance::Appliance;
+use super::core::Conn;
 use super::put::Putting;
 use super::roster::Joining;
 use super::view::{Denied, When};
 use crate::domain::ids::{ConnectionKey, TargetKey, TargetName};
+use crate::domain::oauth::OAuthSpec;
 use crate::domain::setup::{Import, Provenance, RecipeSheet, Sketch, Standing, StoredConnection};
 use crate::domain::spec::ConnectionSpec;
 use crate::upstream::boundary::Secrets;
+use crate::upstream::keyring::Pasted;
 use crate::upstream::redact::Secret;
 use std::sync::Arc;
 
@@ -60,6 +63,32 @@ pub struct OriginView {
     pub variables: Vec<String>,
     /// It sends a credential, and there is none yet.
     pub lacks_secret: bool,
+    /// Its credential is a refresh token.
+    pub renews: bool,
+}
+
+/// What somebody typed into the form. Kept nowhere but sealed.
+#[derive(Default)]
+pub struct Typed {
+    /// The credential; where tokens are renewed the refresh token.
+    pub secret: Option<String>,
+    /// Of a client that renews its tokens and is no public one.
+    pub client_secret: Option<String>,
+}
+
+impl Typed {
+    /// `None`: nothing was typed. The error is for who typed it.
+    pub fn pasted(self) -> Result<Option<Pasted>, Denied> {
+        let read = |what: &str, text: Option<String>| {
+            let unusable = |why| Denied::Invalid(format!("the {what} cannot be used: {why}"));
+            text.map(Secret::new).transpose().map_err(unusable)
+        };
+        match (read("credential", self.secret)?, read("client secret", self.client_secret)?) {
+            (Some(secret), client) => Ok(Some(Pasted { secret, client })),
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(Denied::Invalid("the client secret needs its refresh token beside it".to_owned())),
+        }
+    }
 }
 
 impl Appliance {
@@ -99,17 +128,18 @@ impl Appliance {
             on_trial: conn.provenance.is_on_trial(),
             variables,
             lacks_secret: conn.lacks_secret,
+            renews: conn.spec.oauth.is_some(),
         })
     }
 
     /// A connection that comes of a recipe. It is on trial: it can be probed, and asks nothing by itself.
-    pub async fn sketch(&self, sketch: &Sketch, secret: Option<String>, by: &str) -> Result<(), Denied> {
+    pub async fn sketch(&self, sketch: &Sketch, secrets: Typed, by: &str) -> Result<(), Denied> {
         if self.core.connections.get(&sketch.key).is_some() {
             let taken = format!("there is a connection \"{}\" already; choose another name", sketch.key.connection);
             return Err(Denied::Invalid(taken));
         }
         let text = self.scribe()?.compose(sketch).map_err(Denied::Invalid)?;
-        self.store(&text, Standing::OnTrial, secret, by).await.map(drop)
+        self.store(&text, Standing::OnTrial, secrets.pasted()?, by).await.map(drop)
     }
 
     /// Stores a connection as it is written, and it runs.
@@ -117,13 +147,15 @@ impl Appliance {
         &self,
         text: &str,
         standing: Standing,
-        secret: Option<String>,
+        set: Option<Pasted>,
         by: &str,
     ) -> Result<ConnectionKey, Denied> {
         let Written { spec, putting } = self.scribe()?.read(text).map_err(|why| Denied::Invalid(why.join("; ")))?;
         let key = spec.key.clone();
         self.refuse_configured(&key)?;
-        let set = secret.map(Secret::new).transpose().map_err(Denied::unusable)?;
+        if set.is_some() {
+            self.refuse_shared_client(&spec)?;
+        }
         let (text, by) = (text.to_owned(), by.to_owned());
         let stored = StoredConnection { text, standing, by: by.clone(), at: self.now().stamp() };
         let joining = Joining { spec, secrets: Secrets::default(), putting, by, stored: Some(stored), set };
@@ -174,6 +206,23 @@ impl Appliance {
             Provenance::Stored { .. } => (scribe.target(&self.stored(&conn.spec.key)?.text, &key.target), true),
         };
         Ok((words.unwrap_or_default(), is_stored))
+    }
+
+    /// Its tokens are one connection's: another refresh token would take the place of those of another account.
+    fn refuse_shared_client(&self, spec: &ConnectionSpec) -> Result<(), Denied> {
+        let Some(oauth) = &spec.oauth else { return Ok(()) };
+        let is_same = |other: &OAuthSpec| {
+            (&other.token_url, &other.client_id, &other.account) == (&oauth.token_url, &oauth.client_id, &oauth.account)
+        };
+        let shares = |conn: &Arc<Conn>| conn.spec.key != spec.key && conn.spec.oauth.as_ref().is_some_and(is_same);
+        match self.core.connections.values().find(shares) {
+            None => Ok(()),
+            Some(other) => Err(Denied::Invalid(format!(
+                "connection {} has tokens of this client already. For another account of it say which under Account; of the same account no \
+                 second connection is needed, its targets can be put to {0}",
+                other.spec.key.connection
+            ))),
+        }
     }
 
     fn stored(&self, key: &ConnectionKey) -> Result<StoredConnection, Denied> {

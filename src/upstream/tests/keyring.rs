@@ -1,7 +1,7 @@
 //! Secrets that are replaced while requests are under way.
 
 use super::super::boundary::Secrets;
-use super::super::keyring::{Change, Keyring};
+use super::super::keyring::{Change, Keyring, Pasted};
 use super::super::redact::Redactor;
 use super::*;
 use crate::domain::ids::CredentialId;
@@ -39,7 +39,7 @@ fn carried(keyring: &Keyring, payer: CredentialId) -> String {
 #[test]
 fn each_request_goes_out_with_the_secret_that_paid_for_it() {
     let Desk { keyring, folder: _folder, .. } = desk("first-key", query());
-    let set = keyring.consider(&yard(), Change::Set(secret("second-key"))).unwrap();
+    let set = keyring.consider(&yard(), Change::Set(secret("second-key").into())).unwrap();
     assert!(set.differs);
     assert_eq!(carried(&keyring, OLD), "first-key", "considered is not adopted");
     keyring.adopt(set, OLD, NEW);
@@ -48,7 +48,7 @@ fn each_request_goes_out_with_the_secret_that_paid_for_it() {
     keyring.adopt(back, NEW, OLD);
     assert_eq!((carried(&keyring, OLD), carried(&keyring, NEW)), ("first-key".to_owned(), "second-key".to_owned()));
     // Another key of the same account: whatever is admitted for it goes out with the new one.
-    let same = keyring.consider(&yard(), Change::Set(secret("third-key"))).unwrap();
+    let same = keyring.consider(&yard(), Change::Set(secret("third-key").into())).unwrap();
     keyring.adopt(same, OLD, OLD);
     assert_eq!(carried(&keyring, OLD), "third-key");
 }
@@ -56,7 +56,7 @@ fn each_request_goes_out_with_the_secret_that_paid_for_it() {
 #[test]
 fn what_an_operator_set_wins_and_is_opened_by_its_own_key_file_alone() {
     let Desk { keyring, folder, .. } = desk("first-key", query());
-    let set = keyring.consider(&yard(), Change::Set(secret("second-key"))).unwrap();
+    let set = keyring.consider(&yard(), Change::Set(secret("second-key").into())).unwrap();
     let (sealed, print) = (set.sealed.clone().unwrap(), set.fingerprint);
     assert!(!sealed.windows(10).any(|w| w == b"second-key"));
     keyring.adopt(set, OLD, NEW);
@@ -73,10 +73,35 @@ fn what_an_operator_set_wins_and_is_opened_by_its_own_key_file_alone() {
 }
 
 #[test]
+fn a_client_secret_is_sealed_beside_the_refresh_token_and_outlives_another_one() {
+    let Desk { keyring, folder, .. } = desk("configured-token", bearer());
+    let pasted = Pasted { secret: secret("first-token"), client: Some(secret("client-word")) };
+    let set = keyring.consider(&yard(), Change::Set(pasted)).unwrap();
+    assert!(set.sealed.as_ref().is_some_and(|sealed| !sealed.windows(11).any(|w| w == b"client-word")));
+    keyring.adopt(set, OLD, OLD);
+    let another = keyring.consider(&yard(), Change::Set(secret("second-token").into())).unwrap();
+    let sealed = another.sealed.clone().unwrap();
+    keyring.adopt(another, OLD, OLD);
+    let told = |keyring: &Keyring| {
+        let (own, client) = keyring.in_force(&yard());
+        (own.unwrap().expose().to_owned(), client.map(|client| client.expose().to_owned()))
+    };
+    let expected = ("second-token".to_owned(), Some("client-word".to_owned()));
+    assert_eq!(told(&keyring), expected);
+    let again = desk_in(folder, "configured-token", bearer());
+    again.keyring.restore(&yard(), sealed).unwrap();
+    assert_eq!(told(&again.keyring), expected);
+    assert_eq!(again.redactor.text("it was client-word"), "it was ***");
+    let cleared = again.keyring.consider(&yard(), Change::Cleared).unwrap();
+    again.keyring.adopt(cleared, OLD, OLD);
+    assert_eq!(told(&again.keyring), ("configured-token".to_owned(), None));
+}
+
+#[test]
 fn a46_a_secret_is_hidden_before_it_is_used_and_the_old_one_for_good() {
     let Desk { keyring, redactor, folder: _folder } = desk("first-key", query());
     for n in 0..200 {
-        let set = keyring.consider(&yard(), Change::Set(secret(&format!("rotated-key-{n}")))).unwrap();
+        let set = keyring.consider(&yard(), Change::Set(secret(&format!("rotated-key-{n}")).into())).unwrap();
         assert_eq!(redactor.text(&format!("rotated-key-{n}")), "***");
         keyring.adopt(set, OLD, NEW);
     }
@@ -86,12 +111,12 @@ fn a46_a_secret_is_hidden_before_it_is_used_and_the_old_one_for_good() {
 #[test]
 fn what_cannot_travel_is_refused_and_changes_nothing() {
     let Desk { keyring, .. } = desk("first-key", bearer());
-    let said = keyring.consider(&yard(), Change::Set(secret("schlüssel"))).err().unwrap();
+    let said = keyring.consider(&yard(), Change::Set(secret("schlüssel").into())).err().unwrap();
     assert!(said.contains("the header Authorization cannot carry"), "{said}");
     let said = keyring.consider(&yard(), Change::Configured(None, None)).err().unwrap();
     assert!(said.contains("none was read"), "{said}");
     assert_eq!(carried(&keyring, NEW), "first-key");
     let Desk { keyring, .. } = desk("first-key", Carrier::None);
-    let said = keyring.consider(&yard(), Change::Set(secret("second-key"))).err().unwrap();
+    let said = keyring.consider(&yard(), Change::Set(secret("second-key").into())).err().unwrap();
     assert!(said.contains("sends no credential"), "{said}");
 }

@@ -3,6 +3,7 @@
 use super::actions::{Sent, back};
 use super::show::Moment;
 use super::{Action, Frame, Visit, html, segment};
+use crate::engine::setup::Typed;
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use askama::Template;
@@ -22,18 +23,22 @@ struct Page {
     set: Option<(String, Moment)>,
     same_account: bool,
     since: Option<Moment>,
+    /// Its credential is a refresh token.
+    renews: bool,
     replace: Action,
 }
 
 pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: Visit) -> Result<Response, Problem> {
     let face = visit.face(&web);
     let credential = web.shelf().connection(&visit.connection(&name))?.credential;
+    let origin = web.shelf().appliance().ok().and_then(|desk| desk.origin(&visit.connection(&name)).ok());
     let frame = visit.frame(&web, &face, Some(&name));
     let page = Page {
         href: format!("{}{}", segment(&name), visit.suffix()),
         configured: credential.configured,
         set: credential.set.map(|set| (set.by, face.moment(set.at))),
         same_account: credential.same_account,
+        renews: origin.is_some_and(|origin| origin.renews),
         since: face.maybe(credential.since),
         replace: visit.action(&web, &frame.root, &format!("c/{}/credential", segment(&name))),
         name,
@@ -42,7 +47,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     Ok(html(StatusCode::OK, &page))
 }
 
-/// `secret`, or `clear`, which gives the word back to the file.
+/// `secret`, and `client_secret` where there is one; or `clear`, which gives the word back to the file.
 pub async fn change(
     State(web): State<WebState>,
     Path(connection): Path<String>,
@@ -54,6 +59,14 @@ pub async fn change(
         (None, Some(secret)) => Some(secret.trim().to_owned()),
         (None, None) => return Err(Problem::bad_request("The form has no credential in it. Nothing was changed.")),
     };
-    web.shelf().set_credential(&key, secret, sent.by()).await?;
+    let client_secret = sent.form.get("client_secret").map(|secret| secret.trim().to_owned());
+    match client_secret {
+        None => web.shelf().set_credential(&key, secret, sent.by()).await?,
+        Some(_) => {
+            let typed = Typed { secret, client_secret }.pasted()?;
+            let pasted = typed.ok_or_else(|| Problem::bad_request("The form has no credential in it."))?;
+            web.shelf().appliance()?.set_client(&key, pasted, sent.by()).await?
+        }
+    };
     Ok(back("credential", &key.organization, ""))
 }

@@ -2,7 +2,8 @@
 
 use super::super::actions::{Sent, back};
 use super::super::{Action, Frame, Visit, html, segment};
-use crate::domain::setup::{RecipeSheet, Sketch};
+use crate::domain::setup::{Client, RecipeSheet, Sketch};
+use crate::engine::setup::Typed;
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use askama::Template;
@@ -28,6 +29,8 @@ struct Said {
     requests: String,
     window: String,
     interval: String,
+    client_id: String,
+    account: String,
 }
 
 impl Said {
@@ -39,6 +42,8 @@ impl Said {
             requests: field("requests"),
             window: field("window"),
             interval: field("interval"),
+            client_id: field("client_id"),
+            account: field("account"),
         }
     }
 
@@ -60,6 +65,11 @@ impl Said {
             base_url: given(&self.base_url),
             limit,
             interval: given(&self.interval),
+            client: given(&self.client_id).map(|id| Client {
+                id,
+                has_secret: sent.form.get("client_secret").is_some(),
+                account: given(&self.account),
+            }),
         })
     }
 }
@@ -81,13 +91,14 @@ fn shown(web: &WebState, visit: &Visit, recipe: &str, said: Said, wrong: Option<
     Ok(html(status, &page))
 }
 
-/// `name`, `secret`, and what the recipe leaves open.
+/// `name`, `secret`, and what the recipe leaves open: where its tokens renew themselves `client_id`, `client_secret` and `account` too.
 pub async fn add(State(web): State<WebState>, Path(recipe): Path<String>, sent: Sent) -> Result<Response, Problem> {
     super::admin(&sent)?;
     let said = Said::of(&sent);
     let sketch = said.sketch(&sent, &recipe)?;
-    let secret = sent.form.get("secret").map(|secret| secret.trim().to_owned());
-    match web.shelf().appliance()?.sketch(&sketch, secret, sent.by()).await {
+    let typed = |name: &str| sent.form.get(name).map(|secret| secret.trim().to_owned());
+    let secrets = Typed { secret: typed("secret"), client_secret: typed("client_secret") };
+    match web.shelf().appliance()?.sketch(&sketch, secrets, sent.by()).await {
         Ok(()) => {
             let there = format!("../c/{}/setup", segment(sketch.key.connection.as_str()));
             Ok(back(&there, &sketch.key.organization, ""))
