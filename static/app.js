@@ -14,7 +14,7 @@
   const waiting = new Map(); // Parts that somebody writes in: what they will be.
   let source = null, doubt = 0, tries = 0, retry = 0, over = false, last = -GAP, heard = 0, whole = performance.now();
 
-  // --- Whose zone. Kept for the whole site, wherever that begins; one that somebody chose stays.
+  // --- Whose zone, and whose decimal sign. Kept for the whole site, wherever that begins; one that somebody chose stays.
   function rules(zone) {
     const at = (month) => new Date(2026, month, 1).toLocaleString("en", { timeZone: zone, timeZoneName: "longOffset" });
     try { return at(0) + at(6); } catch { return zone; }
@@ -23,9 +23,11 @@
     const kept = document.cookie.split("; ").find((pair) => pair.startsWith("larder-reader="));
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const shown = kept ? kept.split(/[=~]/)[1] : body.dataset.zone;
-    if (!zone || (kept && !kept.endsWith("~auto")) || rules(zone) === rules(shown)) return false;
+    const comma = (1.5).toLocaleString().includes(",");
+    const same = rules(zone) === rules(shown) && comma === !!kept?.includes("~comma");
+    if (!zone || (kept && !kept.endsWith("~auto")) || same) return false;
     const root = new URL(body.dataset.root || ".", location).pathname.replace(/(.)\/$/, "$1");
-    const own = "larder-reader=" + zone + "~24~auto";
+    const own = "larder-reader=" + zone + (comma ? "~24~comma~auto" : "~24~auto");
     document.cookie = own + "; path=" + root + "; max-age=34560000; samesite=lax";
     return document.cookie.includes(own);
   }

@@ -222,7 +222,7 @@ fn drawn(face: &Face, view: &SeriesView, field: &FieldSeries) -> Drawn {
         field: show::label(&field.field),
         svg,
         sentence: match &numbers {
-            Some(steps) => of_numbers(view, steps),
+            Some(steps) => of_numbers(face, view, steps),
             None => of_words(view, &words()),
         },
         is_line: numbers.is_some(),
@@ -247,16 +247,16 @@ fn is_old(view: &SeriesView) -> bool {
     view.stale.last().is_some_and(|(_, until)| *until >= view.until)
 }
 
-fn of_numbers(view: &SeriesView, steps: &[series::Step<f64>]) -> String {
+fn of_numbers(face: &Face, view: &SeriesView, steps: &[series::Step<f64>]) -> String {
     let values = || steps.iter().filter_map(|(_, value)| *value);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     let last = match steps.last().and_then(|(_, value)| *value) {
-        Some(value) if is_old(view) => format!("last seen {}", show::number(value)),
-        Some(value) => format!("now {}", show::number(value)),
+        Some(value) if is_old(view) => format!("last seen {}", face.number(value)),
+        Some(value) => format!("now {}", face.number(value)),
         None => "now nothing".to_owned(),
     };
     match low < high {
-        true => format!("Between {} and {}, {last}.", show::number(low), show::number(high)),
+        true => format!("Between {} and {}, {last}.", face.number(low), face.number(high)),
         false => format!("It did not move: {last}."),
     }
 }

@@ -1,8 +1,8 @@
-//! `/settings`: how the installation stands, what is configured and by whom, and how its reader wants times. All but the last is for looking:
+//! `/settings`: how the installation stands, what is configured and by whom, and how its reader wants times and numbers. All but the last is for looking:
 //! what the file or the environment says is changed there.
 
 use super::backups::{self, Backups};
-use super::reader::Clock;
+use super::reader::{Clock, Decimal};
 use super::show::{self, Moment};
 use super::{Frame, Visit, html, segment};
 use crate::domain::ids::Organization;
@@ -37,6 +37,8 @@ struct Page {
     usage: String,
     zone: String,
     clocks: [(&'static str, bool); 2],
+    /// Word, an example, and whether it is the reader's.
+    decimals: [(&'static str, String, bool); 2],
 }
 
 struct Row {
@@ -66,6 +68,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         usage: format!("o/{}/usage", segment(organization.as_str())),
         organization: (organization != Organization::default()).then_some(organization.0),
         zone: reader.zone.as_ref().and_then(|zone| zone.iana_name()).unwrap_or_default().to_owned(),
+        decimals: Decimal::ALL.map(|of| (of.word(), of.written("21.5"), of == reader.decimal)),
         clocks: Clock::ALL.map(|clock| (clock.word(), clock == reader.clock)),
         frame,
     };

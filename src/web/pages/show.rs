@@ -1,7 +1,7 @@
 //! How values read: times, ages, numbers, states. A [`Face`] is one moment in one time zone; everything on a page is shown from
 //! the same one. Must not read a clock.
 
-use super::reader::{Clock, Reader};
+use super::reader::{Clock, Decimal, Reader};
 use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
 use crate::engine::view::{FieldShown, Seconds, TurnView, When};
@@ -18,6 +18,7 @@ pub struct Face {
     now: Wall,
     zone: TimeZone,
     clock: Clock,
+    decimal: Decimal,
     /// Of the installation, where that shows another time.
     home: Option<TimeZone>,
 }
@@ -82,6 +83,18 @@ pub struct Chip {
     pub turns: String,
 }
 
+/// A number of a field: short, as its reader writes it; and beside it exactly as it is stored, where that is longer or another sign.
+#[derive(Clone, Debug, PartialEq, Eq, Template)]
+#[template(
+    ext = "html",
+    source = r#"<data class="num" value="{{ exact }}"{% if *text != *exact %} title="{{ exact }}"{% endif %}>{{ text }}</data>"#
+)]
+pub struct Number {
+    exact: String,
+    pub text: String,
+}
+
+impl HtmlSafe for Number {}
 impl HtmlSafe for Moment {}
 impl HtmlSafe for Relative {}
 impl HtmlSafe for Due {}
@@ -134,14 +147,14 @@ impl Chip {
 impl Face {
     /// As the installation has it.
     pub fn new(now: Wall, zone: TimeZone) -> Face {
-        Face { now, zone, clock: Clock::default(), home: None }
+        Face { now, zone, clock: Clock::default(), decimal: Decimal::default(), home: None }
     }
     /// Now, as this reader has it.
     pub fn of(web: &WebState, reader: &Reader) -> Face {
         Face::new(web.shelf().now().wall(), web.zone().clone()).read_by(reader)
     }
     fn read_by(mut self, reader: &Reader) -> Face {
-        self.clock = reader.clock;
+        (self.clock, self.decimal) = (reader.clock, reader.decimal);
         if let Some(zone) = reader.zone.clone() {
             let home = std::mem::replace(&mut self.zone, zone);
             self.home = Some(home).filter(|home| self.in_zone(home, self.now(), "%z") != self.format(self.now(), "%z"));
@@ -183,7 +196,11 @@ impl Face {
     }
     /// For plots: times of the day as its reader writes them.
     pub const fn axis(&self) -> Axis<'_> {
-        Axis { zone: &self.zone, hours: self.hours(), seconds: self.seconds_too() }
+        Axis { zone: &self.zone, hours: self.hours(), seconds: self.seconds_too(), decimal: self.decimal }
+    }
+    /// As this reader writes it, short.
+    pub fn number(&self, n: f64) -> String {
+        self.decimal.written(&number(n))
     }
     const fn hours(&self) -> &'static str {
         match self.clock {
@@ -323,7 +340,7 @@ pub fn is_trouble(state: State) -> bool {
 /// A field's value, ready for its template.
 pub enum Shown {
     Text(String),
-    Number(String),
+    Number(Number),
     Time(Moment),
     Due(Moment),
     Left(Left),
@@ -347,7 +364,7 @@ pub fn field(face: &Face, value: &FieldShown) -> Shown {
     match value {
         FieldShown::Unknown => Shown::Unknown,
         FieldShown::Text(text) => Shown::Text(shorten(text, LONGEST)),
-        FieldShown::Number(n) => Shown::Number(number(*n)),
+        FieldShown::Number(n) => Shown::Number(Number { exact: n.to_string(), text: face.number(*n) }),
         FieldShown::Bool(b) => Shown::Text(if *b { "yes" } else { "no" }.to_owned()),
         FieldShown::At(when) => Shown::Time(face.moment(*when)),
         FieldShown::Due(when) => Shown::Due(face.moment(*when)),
@@ -395,7 +412,7 @@ mod tests {
     #[test]
     fn times_read_in_the_zone_and_by_the_clock_of_who_reads() {
         let home = || face("2026-11-30T08:20:00Z", "Europe/Zurich");
-        let reader = |zone: &str, clock| Reader { zone: TimeZone::get(zone).ok(), clock };
+        let reader = |zone: &str, clock| Reader { zone: TimeZone::get(zone).ok(), clock, ..Reader::default() };
         let tokyo = home().read_by(&reader("Asia/Tokyo", Clock::Hours12));
         let m = tokyo.moment(when("2026-11-30T06:14:10Z"));
         assert_eq!((m.clock.as_str(), m.iso.as_str()), ("3:14\u{a0}PM", "2026-11-30T06:14:10Z"));
@@ -424,6 +441,22 @@ mod tests {
         ] {
             assert_eq!(bytes(n).replace('\u{a0}', " "), text);
         }
+    }
+
+    #[test]
+    fn a_number_is_short_in_its_readers_writing_and_exact_beside_it() {
+        let of = |decimal, n| {
+            let face = face("2026-11-30T08:20:00Z", "UTC").read_by(&Reader { decimal, ..Reader::default() });
+            match field(&face, &FieldShown::Number(n)) {
+                Shown::Number(number) => number.to_string(),
+                _ => String::new(),
+            }
+        };
+        assert_eq!(of(Decimal::Point, 21.5), "<data class=\"num\" value=\"21.5\">21.5</data>");
+        assert_eq!(of(Decimal::Comma, 21.5), "<data class=\"num\" value=\"21.5\" title=\"21.5\">21,5</data>");
+        assert_eq!(of(Decimal::Comma, 3.0), "<data class=\"num\" value=\"3\">3</data>");
+        let long = of(Decimal::Point, 21.123456);
+        assert!(long.contains("title=\"21.123456\">21.1235<"), "{long}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::plot::{Anchor, Plot};
 use crate::domain::time::Wall;
+use crate::web::pages::reader::Decimal;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -18,6 +19,7 @@ pub struct Axis<'a> {
     pub zone: &'a TimeZone,
     pub hours: &'a str,
     pub seconds: &'a str,
+    pub decimal: Decimal,
 }
 
 const DAY: i64 = 86_400_000;
@@ -68,7 +70,7 @@ pub fn times(from: Wall, until: Wall, axis: &Axis<'_>, most: usize) -> Vec<Tick>
     let fits = |step: &&i64| length / **step < i64::try_from(most).unwrap_or(i64::MAX);
     let Some(step) = STEPS.iter().find(fits).copied().or(STEPS.last().copied()) else { return Vec::new() };
     let Ok(start) = Timestamp::from_millisecond(from.0) else { return Vec::new() };
-    let Axis { zone, hours, seconds } = axis;
+    let Axis { zone, hours, seconds, .. } = axis;
     // Local time, reckoned as if it were that of Greenwich: there every day has 24 hours.
     let local = from.0.saturating_add(i64::from(zone.to_offset(start).seconds()) * 1000);
     let first = local.div_euclid(step) * step;
@@ -122,7 +124,7 @@ pub fn values(low: f64, high: f64) -> Vec<f64> {
 
 /// As the tests read times.
 #[cfg(test)]
-pub const UTC: Axis<'static> = Axis { zone: &TimeZone::UTC, hours: "%H:%M", seconds: "%H:%M:%S" };
+pub const UTC: Axis<'static> = Axis { zone: &TimeZone::UTC, hours: "%H:%M", seconds: "%H:%M:%S", decimal: Decimal::Point };
 
 #[cfg(test)]
 mod tests {
@@ -135,7 +137,7 @@ mod tests {
 
     fn labels(from: &str, until: &str, most: usize) -> Vec<String> {
         let zone = TimeZone::get("Europe/Zurich").unwrap();
-        let axis = Axis { zone: &zone, hours: "%H:%M", seconds: "%H:%M:%S" };
+        let axis = Axis { zone: &zone, ..UTC };
         times(wall(from), wall(until), &axis, most).into_iter().map(|t| t.label).collect()
     }
 

@@ -51,7 +51,7 @@ fn line(face: &Face, item: ItemView) -> Item {
 fn in_words(shown: Shown) -> String {
     match shown {
         Shown::Text(text) => text,
-        Shown::Number(number) => number,
+        Shown::Number(number) => number.text,
         Shown::Time(moment) | Shown::Due(moment) => moment.to_string(),
         Shown::Left(left) => left.to_string(),
         Shown::Unknown => "unknown".to_owned(),
