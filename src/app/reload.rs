@@ -37,20 +37,18 @@ pub fn putting(puttable: &Puttable) -> Arc<Putting> {
 
 impl Live {
     pub async fn reload(&self, config: &Path) {
-        let notes = match cli::settings(config) {
-            Ok(settings) => self.take(settings).await,
-            Err(failure) => {
-                let said = failure.sentences.join("; ");
-                vec![format!("the configuration could not be read anew, and the one of before stays in force: {said}")]
-            }
+        let read = match cli::settings(config) {
+            Ok(settings) => Ok(self.take(settings).await),
+            Err(failure) => Err(failure.sentences.join("; ")),
         };
-        for note in &notes {
-            tracing::warn!("{note}");
+        match &read {
+            Ok(notes) if notes.is_empty() => tracing::info!("the configuration was read anew"),
+            Ok(notes) => notes.iter().for_each(|note| tracing::warn!("{note}")),
+            Err(why) => {
+                tracing::warn!("the configuration could not be read anew, and the one of before stays in force: {why}")
+            }
         }
-        if notes.is_empty() {
-            tracing::info!("the configuration was read anew");
-        }
-        if let Err(denied) = self.appliance.reloaded(notes).await {
+        if let Err(denied) = self.appliance.reloaded(read).await {
             tracing::error!("{}", denied.sentence());
         }
     }

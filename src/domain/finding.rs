@@ -27,10 +27,12 @@ pub enum FindingKind {
     WebhookFailing,
     /// The configuration names a credential that cannot be read; the one of before stays in force.
     CredentialUnreadable,
+    /// `larder.toml` was to be read anew and cannot be; what it said before stays in force. Of the appliance, and of no connection.
+    ConfigurationUnreadable,
 }
 
 impl FindingKind {
-    pub const ALL: [FindingKind; 10] = [
+    pub const ALL: [FindingKind; 11] = [
         FindingKind::ForeignSpending,
         FindingKind::LowerLimit,
         FindingKind::HigherLimitOffered,
@@ -41,7 +43,13 @@ impl FindingKind {
         FindingKind::Deprecated,
         FindingKind::WebhookFailing,
         FindingKind::CredentialUnreadable,
+        FindingKind::ConfigurationUnreadable,
     ];
+
+    /// Whether it is about a connection, and not about the appliance itself.
+    pub const fn is_of_a_connection(self) -> bool {
+        !matches!(self, FindingKind::ConfigurationUnreadable)
+    }
 
     /// The one word for it, in API, metrics and pages.
     pub const fn word(self) -> &'static str {
@@ -56,6 +64,7 @@ impl FindingKind {
             FindingKind::Deprecated => "deprecated",
             FindingKind::WebhookFailing => "webhook_failing",
             FindingKind::CredentialUnreadable => "credential_unreadable",
+            FindingKind::ConfigurationUnreadable => "configuration_unreadable",
         }
     }
 }
@@ -69,6 +78,19 @@ pub struct Matter {
     /// Tells apart what one kind can find: the name of a limit, of a scan, of an endpoint; empty where there is nothing to tell
     /// apart. From the configuration, never a text of the provider: there must not be more than a handful.
     pub subject: String,
+}
+
+impl Matter {
+    /// Of the appliance itself: under a name that no connection can have.
+    pub fn of_the_appliance(kind: FindingKind) -> Matter {
+        let connection = ConnectionKey { organization: Organization::default(), connection: ConnectionName::from("") };
+        Matter { connection, target: None, kind, subject: String::new() }
+    }
+
+    /// `None`: it is of the appliance itself.
+    pub fn of_connection(&self) -> Option<&ConnectionKey> {
+        Some(&self.connection).filter(|key| !key.connection.as_str().is_empty())
+    }
 }
 
 /// A finding, open or closed.

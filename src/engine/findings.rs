@@ -258,6 +258,26 @@ pub fn webhook(
     })
 }
 
+/// `larder.toml` was to be read anew and cannot be: `why`, in sentences.
+pub fn configuration_unreadable(why: &str, at: Stamp) -> FindingChange {
+    FindingChange::Seen(Seen {
+        about: Matter::of_the_appliance(FindingKind::ConfigurationUnreadable),
+        credential: None,
+        at,
+        sentence: format!("The configuration was to be read anew, and cannot be: {why}"),
+        detail: Some(
+            "The one of before stays in force. A start would fail: put the file right, and have it read anew (SIGHUP)."
+                .to_owned(),
+        ),
+    })
+}
+
+/// It was read.
+pub fn configuration_read(at: Stamp) -> FindingChange {
+    let about = Matter::of_the_appliance(FindingKind::ConfigurationUnreadable);
+    FindingChange::Settled { about, at, because: "The configuration can be read again.".to_owned() }
+}
+
 /// Findings of what is not in the configuration any more, or is in it as they asked for: nothing will ever settle them.
 pub fn orphans(core: &Core, now: &Now) -> Result<Vec<FindingChange>, StoreError> {
     let open = core.store.findings(&Wanted { which: Which::Open, ..Wanted::default() }, None, MOST_OPEN)?;
@@ -268,6 +288,10 @@ pub fn orphans(core: &Core, now: &Now) -> Result<Vec<FindingChange>, StoreError>
         (Some(_), None) => false,
     };
     let settled = |f: Finding| {
+        if f.about.of_connection().is_none() {
+            // A start has read it.
+            return configuration_read(now.stamp());
+        }
         let because = format!("What this was about is not in the configuration any more: {}", f.sentence);
         FindingChange::Settled { about: f.about, at: now.stamp(), because }
     };

@@ -6,6 +6,7 @@ use super::accounts::{self, with_secret};
 use super::appliance::Appliance;
 use super::core::{Conn, Core};
 use super::fetch::{holds, token};
+use super::findings;
 use super::members::{self, Member};
 use super::view::{ConnectionView, Denied};
 use crate::domain::connection::ConnectionState;
@@ -75,15 +76,24 @@ impl Appliance {
         Ok(())
     }
 
-    /// The configuration was read anew; `notes`: what of it is not in force, for people, until it is read anew again.
-    pub async fn reloaded(&self, notes: Vec<String>) -> Result<(), Denied> {
+    /// The configuration was read anew, or could not be; `notes`: what of it is not in force, for people, until it is read anew again.
+    pub async fn reloaded(&self, read: Result<Vec<String>, String>) -> Result<(), Denied> {
         self.core.begun.cancelled().await;
+        let at = self.now().stamp();
+        let (notes, finding) = match read {
+            Ok(notes) => (notes, findings::configuration_read(at)),
+            Err(why) => {
+                let note =
+                    format!("the configuration could not be read anew, and the one of before stays in force: {why}");
+                (vec![note], findings::configuration_unreadable(&why, at))
+            }
+        };
         let told = if notes.is_empty() { "it is in force".to_owned() } else { notes.join("; ") };
         let message = format!("the configuration was read anew: {told}");
-        let at = self.now().stamp();
         let event = NewEvent { kind: EventKind::Appliance, at, connection: None, target: None, message };
         self.core.notes.unapplied(notes);
-        let events = self.core.commit(Commit { events: vec![event], ..Commit::default() }).await?;
+        let commit = Commit { events: vec![event], findings: vec![finding], ..Commit::default() };
+        let events = self.core.commit(commit).await?;
         self.core.publish(events);
         Ok(())
     }

@@ -7,6 +7,7 @@ mod burn;
 mod controls;
 mod denied;
 mod field;
+mod finding;
 mod planned;
 mod scans;
 mod series;
@@ -16,14 +17,14 @@ mod times;
 mod webhooks;
 mod words;
 
-use crate::domain::finding::Finding;
-use crate::domain::ids::{ChargeId, EventId, FindingId, JobId};
+use crate::domain::ids::{ChargeId, EventId, JobId};
 use crate::domain::state::State;
 pub use banner::{ActionKind, ActionView, BannerView, TurnView};
 pub use burn::{BurnView, LevelView};
 pub use controls::*;
 pub use denied::Denied;
 pub use field::FieldShown;
+pub use finding::FindingView;
 pub use planned::*;
 pub use scans::{BuildingView, FedView, FeedView, RunView, ScanView, UnmatchedView};
 use serde::{Serialize, Serializer};
@@ -111,46 +112,6 @@ pub struct RecoveryView {
     pub phase: &'static str,
     pub since: When,
     pub sentence: String,
-}
-
-/// Something that the owners should know.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct FindingView {
-    #[schema(value_type = u64)]
-    pub id: FindingId,
-    pub organization: String,
-    pub connection: String,
-    pub target: Option<String>,
-    #[schema(value_type = FindingKindWord)]
-    pub kind: &'static str,
-    /// Which limit, scan or endpoint, where the kind has several.
-    pub subject: Option<String>,
-    pub opened_at: When,
-    pub last_seen_at: When,
-    pub count: u64,
-    /// Null while it is so.
-    pub closed_at: Option<When>,
-    pub sentence: String,
-    pub detail: Option<String>,
-}
-
-impl From<Finding> for FindingView {
-    fn from(f: Finding) -> FindingView {
-        FindingView {
-            id: f.id,
-            organization: f.about.connection.organization.0,
-            connection: f.about.connection.connection.0,
-            target: f.about.target.map(|t| t.0),
-            kind: f.about.kind.word(),
-            subject: Some(f.about.subject).filter(|s| !s.is_empty()),
-            opened_at: When(f.opened_at.wall),
-            last_seen_at: When(f.last_seen_at.wall),
-            count: f.count,
-            closed_at: f.closed_at.map(|at| When(at.wall)),
-            sentence: f.sentence,
-            detail: f.detail,
-        }
-    }
 }
 
 /// One limit, for one endpoint where its scope is the endpoint.

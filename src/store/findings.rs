@@ -149,5 +149,5 @@ fn put(finding: &Finding) -> Result<Row, StoreError> {
 }
 
 fn event(kind: EventKind, about: &Matter, at: Stamp, message: String) -> NewEvent {
-    NewEvent { kind, at, connection: Some(about.connection.clone()), target: about.target.clone(), message }
+    NewEvent { kind, at, connection: about.of_connection().cloned(), target: about.target.clone(), message }
 }

@@ -6,11 +6,12 @@ use super::WebState;
 use super::access::Viewer;
 use super::errors::{Kind, Problem};
 use super::headers::listed;
-use crate::domain::finding::FindingKind;
+use crate::domain::finding::{FindingKind, Wanted, Which};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use crate::domain::spend::Counted;
 use crate::domain::state::State as Word;
 use crate::domain::time::ClockTrust;
+use crate::engine::findings::MOST_OPEN;
 use crate::engine::view::{BudgetView, ConnectionView, TargetView, When};
 use axum::Extension;
 use axum::extract::{MatchedPath, Request, State};
@@ -121,6 +122,13 @@ fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
     let holds =
         register(&mut registry, "holds", "Holds in force, of the credential and of single endpoints, by reason");
     let targets = Targets::register(&mut registry);
+    if viewer.may_read(&Organization::default()) {
+        let wanted = Wanted { organization: Some(Organization::default()), which: Which::Open, ..Wanted::default() };
+        let of_appliance = web.shelf().findings(&wanted, None, MOST_OPEN)?;
+        let open = of_appliance.iter().filter(|f| f.connection.is_none()).count();
+        let kind = FindingKind::ConfigurationUnreadable.word().to_owned();
+        findings.get_or_create(&vec![("kind", kind)]).set(whole(open as u64));
+    }
     for connection in &connections {
         one_hot(&states, connection);
         open_findings(&findings, connection);
@@ -222,7 +230,7 @@ fn one_hot(states: &Gauges, connection: &ConnectionView) {
 
 /// Of each kind, also where there are none: an alert needs the zero.
 fn open_findings(findings: &Gauges, connection: &ConnectionView) {
-    for kind in FindingKind::ALL {
+    for kind in FindingKind::ALL.into_iter().filter(|kind| kind.is_of_a_connection()) {
         let mut labels = labels(connection);
         labels.push(("kind", kind.word().to_owned()));
         let open = connection.findings.iter().filter(|f| f.kind == kind.word()).count();

@@ -163,10 +163,22 @@ async fn what_cannot_be_in_force_is_told_and_the_rest_goes_on() {
     std::fs::write(app.config_path(), "[[connection]]\nname = \"yard\"\n").expect("the test's own folder");
     app.rereads();
     overview_says(&app, "could not be read anew, and the one of before stays in force").await;
+    let found = eventually("it is found", SOON, || async {
+        let open = app.get("/api/v1/findings?open=true").await.json()["findings"][0].clone();
+        (open["kind"] == "configuration_unreadable").then_some(open)
+    })
+    .await;
+    assert!(found["connection"].is_null(), "it is the appliance's: {found}");
+    assert!(app.get("/metrics").await.body.contains("larder_findings_open{kind=\"configuration_unreadable\"} 1"));
     let asked = one.count();
     one.has_seen(asked + 1, 2 * SOON).await;
 
     written(&mut app, &[yard(&one, 4)], &start);
+    eventually("the finding ends", SOON, || async {
+        (app.get("/api/v1/findings?open=true").await.json()["findings"] == json!([])).then_some(())
+    })
+    .await;
+    app.tells("The configuration can be read again.").await;
     eventually("nothing is left to say", SOON, || async {
         (app.get("/readyz").await.json()["notes"] == json!([])).then_some(())
     })

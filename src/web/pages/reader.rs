@@ -147,11 +147,16 @@ mod tests {
     #[test]
     fn a_cookie_is_read_as_far_as_it_can_be() {
         let tokyo = TimeZone::get("Asia/Tokyo").ok();
-        assert_eq!(of("a=b; larder-reader=Asia/Tokyo~12; c=d"), Reader { zone: tokyo.clone(), clock: Clock::Hours12, ..Reader::default() });
+        assert_eq!(
+            of("a=b; larder-reader=Asia/Tokyo~12; c=d"),
+            Reader { zone: tokyo.clone(), clock: Clock::Hours12, ..Reader::default() }
+        );
         assert_eq!(of("larder-reader=Asia/Tokyo~24~auto").zone, tokyo);
         assert_eq!(of("larder-reader=Asia/Tokyo").zone, tokyo);
         assert_eq!(of("larder-reader=~12"), Reader { clock: Clock::Hours12, ..Reader::default() });
-        for (cookie, decimal) in [("~24~comma", Decimal::Comma), ("~24~comma~auto", Decimal::Comma), ("~24~auto", Decimal::Point)] {
+        for (cookie, decimal) in
+            [("~24~comma", Decimal::Comma), ("~24~comma~auto", Decimal::Comma), ("~24~auto", Decimal::Point)]
+        {
             assert_eq!(of(&format!("larder-reader={cookie}")).decimal, decimal, "{cookie}");
         }
         for nonsense in ["", "larder-reader", "larder-reader=", "larder-reader=../../etc/passwd~24", "x=y"] {

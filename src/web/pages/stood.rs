@@ -59,6 +59,7 @@ fn sentence(face: &Face, view: &StoodView) -> String {
     let trouble = view.stretches.iter().filter_map(|stretch| {
         let word = match stretch.state {
             Some(State::Fresh | State::Ageing) => return None,
+            Some(State::Never) => "not polled yet".to_owned(),
             Some(state) => show::word(state),
             None => "not running".to_owned(),
         };

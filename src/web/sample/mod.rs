@@ -317,7 +317,7 @@ impl Shelf for Sample {
     fn findings(&self, wanted: &Wanted, after: Option<u64>, limit: usize) -> Result<Vec<FindingView>, Denied> {
         let is = |f: &FindingView| {
             wanted.organization.as_ref().is_none_or(|o| o.0 == f.organization)
-                && wanted.connection.as_ref().is_none_or(|c| c.0 == f.connection)
+                && wanted.connection.as_ref().is_none_or(|c| Some(&c.0) == f.connection.as_ref())
                 && (wanted.which == Which::All || f.closed_at.is_none())
         };
         let all = self.connections.iter().flat_map(|c| c.findings.clone()).chain(self.closed.clone());

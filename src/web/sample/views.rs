@@ -434,7 +434,7 @@ pub fn foreign_spending() -> FindingView {
     FindingView {
         id: FindingId(2),
         organization: "default".to_owned(),
-        connection: "yard".to_owned(),
+        connection: Some("yard".to_owned()),
         target: None,
         kind: "foreign_spending",
         subject: Some("account".to_owned()),

@@ -62,7 +62,12 @@ pub fn line(frame: &Frame<'_>, steps: &[Step<f64>], axis: &Axis<'_>) -> String {
         plot.path(class, &points);
     }
     for n in lines {
-        plot.text("scale", (0.0, y(n) - 4.0), Anchor::Start, &axis.decimal.written(&crate::web::pages::show::number(n)));
+        plot.text(
+            "scale",
+            (0.0, y(n) - 4.0),
+            Anchor::Start,
+            &axis.decimal.written(&crate::web::pages::show::number(n)),
+        );
     }
     plot.level("axis", GROUND);
     ticks::below(&mut plot, (frame.from, frame.until), GROUND, axis);

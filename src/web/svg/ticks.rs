@@ -124,7 +124,8 @@ pub fn values(low: f64, high: f64) -> Vec<f64> {
 
 /// As the tests read times.
 #[cfg(test)]
-pub const UTC: Axis<'static> = Axis { zone: &TimeZone::UTC, hours: "%H:%M", seconds: "%H:%M:%S", decimal: Decimal::Point };
+pub const UTC: Axis<'static> =
+    Axis { zone: &TimeZone::UTC, hours: "%H:%M", seconds: "%H:%M:%S", decimal: Decimal::Point };
 
 #[cfg(test)]
 mod tests {
