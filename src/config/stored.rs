@@ -234,7 +234,7 @@ pub fn sheet(recipe: &Recipe, is_own: bool) -> Result<RecipeSheet, Vec<String>> 
         needs_limit: spec.limits.is_empty(),
         needs_secret: spec.carrier != Carrier::None && !renews,
         renews,
-        targets: spec.targets.iter().map(|t| (t.name.0.clone(), t.get.clone().unwrap_or_default())).collect(),
+        targets: listed("target").map(|target| (said(target, "name"), said(target, "get"))).collect(),
         patterns: listed("pattern").map(|pattern| said(pattern, "name")).collect(),
         limits: spec.limits.iter().map(limit).collect(),
         facts: listed("fact").map(|fact| (said(fact, "text"), said(fact, "source"), said(fact, "date"))).collect(),

@@ -18,7 +18,7 @@ pub struct Burned {
     pub sentence: String,
     pub kept: Option<String>,
     pub is_foreign: bool,
-    /// At the pace of lately nothing is left before units come back.
+    /// At the pace of lately nothing is left before all units come back at once. Where they come back one by one, that is how a full plan looks.
     pub runs_out: bool,
     pub rows: Vec<Row>,
     /// The other limits, where there are any.
@@ -55,7 +55,7 @@ pub fn burned(web: &WebState, visit: &Visit, face: &Face, key: &ConnectionKey) -
         sentence: sentence(face, &view),
         kept: (view.kept > 0).then(|| show::count(view.kept)),
         is_foreign: view.foreign > 0,
-        runs_out: view.runs_out_at.is_some(),
+        runs_out: view.runs_out_at.is_some() && view.resets_at.is_some(),
         rows: rows(face, &drawn),
         others: others(visit, &view),
         limit: view.limit,

@@ -87,8 +87,8 @@ fn sentence(health: &Health) -> &'static str {
 fn facts(web: &WebState, headers: &HeaderMap, health: &Health) -> Vec<(&'static str, String)> {
     let up_s = (web.shelf().now().wall().0 - health.started_at.0.0).div_euclid(1000);
     let clock = match health.clock {
-        ClockTrust::Trusted => "the system’s, not behind the newest entry of the data file",
-        ClockTrust::Untrusted => "the system’s, not believed: it is behind the newest entry of the data file",
+        ClockTrust::Trusted => "the system’s, believed",
+        ClockTrust::Untrusted => "the system’s, not believed: it is behind the data file",
     };
     let path = base::of(web.base(), headers);
     vec![
