@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(
             words(FindingKind::word),
             "foreign_spending lower_limit higher_limit_offered sudden_emptiness wait_above_ceiling scan_incomplete \
-             credential_reauthorize deprecated webhook_failing credential_unreadable"
+             credential_reauthorize deprecated webhook_failing credential_unreadable configuration_unreadable"
         );
         assert_eq!(words(Kept::word), "data not_ready declared");
         assert_eq!(
