@@ -2,79 +2,19 @@
 
 mod shared;
 
+use shared::house::{BINARY, House, answers};
 use shared::http::Reader;
-use shared::process::{Process, free_port, until};
-use shared::{median, ms, per_second, scratch, table};
-use std::fmt::Write as _;
+use shared::process::{Process, until};
+use shared::{median, ms, per_second, table};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_larder");
 /// Items of one target in the large files: a full page of the task API.
 const PAGE: usize = 2000;
 const STARTS: usize = 5;
-
-/// A file with `targets` targets of `each` items, and the configuration that goes with it. Polling is off: nothing here has a provider.
-struct House {
-    folder: tempfile::TempDir,
-    address: SocketAddr,
-}
-
-impl House {
-    async fn build(targets: usize, each: usize) -> House {
-        let folder = scratch();
-        let address = free_port();
-        let mut config = format!(
-            "[server]\nlisten = \"{address}\"\ndata = \"larder.redb\"\n\n\
-             [[connection]]\nname = \"yard\"\nbase_url = \"http://127.0.0.1:9\"\n\n\
-             [[connection.limit]]\nname = \"all\"\nrequests = 5\nwindow = \"5m\"\nkind = \"rolling\"\n\n\
-             [connection.poll]\nenabled = false\ninterval = \"75s\"\n"
-        );
-        for t in 0..targets.max(1) {
-            let name = shared::target_name(t);
-            write!(
-                config,
-                "\n[[connection.target]]\nname = \"{name}\"\nget = \"/{name}\"\nitems = \"$[*]\"\nkey = \"$.id\"\n"
-            )
-            .expect("a string");
-        }
-        std::fs::write(folder.path().join("larder.toml"), config).expect("a configuration");
-        if targets > 0 {
-            let store = shared::open(&folder.path().join("larder.redb"));
-            shared::fill(&store, targets, each).await;
-            store.close().expect("a clean close");
-        }
-        House { folder, address }
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("larder.redb")
-    }
-
-    /// Starts the binary and waits for its first HTTP answer.
-    fn serve(&self) -> (Process, Duration) {
-        let began = Instant::now();
-        let mut process = Process::start(BINARY, &["serve", "--config", "larder.toml"], self.folder.path());
-        until(|| {
-            process.assert_alive(self.folder.path());
-            answers(self.address, "/livez")
-        });
-        (process, began.elapsed())
-    }
-}
-
-/// `200` from a path that needs no token.
-fn answers(address: SocketAddr, path: &str) -> Option<()> {
-    use std::io::{Read, Write};
-    let mut socket = std::net::TcpStream::connect(address).ok()?;
-    write!(socket, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).ok()?;
-    answer.starts_with("HTTP/1.1 200").then_some(())
-}
 
 fn starts(house: &House, end: fn(Process)) -> Duration {
     let took = (0..STARTS).map(|_| {

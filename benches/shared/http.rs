@@ -1,6 +1,7 @@
 //! A small HTTP client with a socket that stays open: as many readers as a benchmark wants, and nothing that costs more than the server.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -38,10 +39,28 @@ impl Reader {
         self.ask("POST", path, &format!("Authorization: Bearer {token}\r\nContent-Length: 0\r\n")).await
     }
 
+    /// As a browser asks for a page: how long until its first byte is there, its status, and the length of its body as it travelled.
+    pub async fn page(&mut self, path: &str) -> std::io::Result<(Duration, u16, usize)> {
+        let began = Instant::now();
+        self.send("GET", path, "Accept-Encoding: gzip, deflate, br, zstd\r\n").await?;
+        self.more().await?;
+        let first = began.elapsed();
+        let (status, length) = self.answer().await?;
+        Ok((first, status, length))
+    }
+
     async fn ask(&mut self, method: &str, path: &str, more: &str) -> std::io::Result<(u16, usize)> {
+        self.send(method, path, more).await?;
+        self.answer().await
+    }
+
+    async fn send(&mut self, method: &str, path: &str, more: &str) -> std::io::Result<()> {
         let request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nAccept: */*\r\n{more}\r\n", self.address);
-        self.socket.write_all(request.as_bytes()).await?;
         self.buffer.clear();
+        self.socket.write_all(request.as_bytes()).await
+    }
+
+    async fn answer(&mut self) -> std::io::Result<(u16, usize)> {
         let head = loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
                 break end + 4;

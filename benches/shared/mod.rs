@@ -5,6 +5,7 @@ pub mod bare;
 pub mod day;
 pub mod field;
 pub mod floor;
+pub mod house;
 pub mod http;
 pub mod load;
 pub mod origin;

@@ -11,6 +11,7 @@ mod faces;
 mod forms;
 mod live;
 mod looks;
+mod pictures;
 mod plots;
 mod proxy;
 mod streams;
