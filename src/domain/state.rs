@@ -54,6 +54,11 @@ impl State {
 }
 
 impl State {
+    /// Whether somebody should look. A pause that somebody wanted is no trouble, nor is what has only begun.
+    pub fn is_trouble(self) -> bool {
+        !matches!(self, State::Disabled | State::Ageing | State::Fresh | State::Never)
+    }
+
     /// Whether turning into `to` is told. What is due to be renewed is as good as what was renewed just now: between these two nothing
     /// has happened.
     pub fn is_left_for(self, to: State) -> bool {

@@ -4,13 +4,14 @@ use super::core::{Conn, Core};
 use super::snapshot::Snapshot;
 use super::targets::Target;
 use super::view::*;
-use super::{items, present, scans, spending, words};
+use super::{flat, items, present, scans, spending, words};
 use crate::domain::cursor::{EventsAsk, Filling, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::item::Item;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
+use crate::domain::target::TargetState;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
 use crate::rules::freshness;
 use crate::store::StoreError;
@@ -101,6 +102,13 @@ impl Appliance {
         Ok(Paged { rows: shown, on: page.on })
     }
 
+    /// Of the connections of an organization, in the order of the file.
+    pub fn names(&self, organization: &Organization) -> Vec<String> {
+        let all = self.core.connections.values();
+        let own = all.filter(|conn| conn.spec.key.organization == *organization);
+        own.map(|conn| conn.spec.key.connection.0.clone()).collect()
+    }
+
     /// Its scans, in the order of the file.
     pub fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied> {
         let conn = self.conn(key)?;
@@ -139,6 +147,21 @@ impl Appliance {
         let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
         let show = |(target, state): (&&Arc<Target>, _)| present::target(conn, snapshot, target, (state, &nothing()));
         Ok(targets.iter().zip(states).map(show).collect())
+    }
+
+    /// Value by value. A target with more than [`flat::MOST_ITEMS`] items is told by their number alone.
+    pub fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied> {
+        let conn = self.conn(key)?;
+        let (snapshot, targets) = (Snapshot::take(&self.core, &conn)?, conn.targets.now());
+        let few = ItemsAsk { filling: Filling::Present, limit: flat::MOST_ITEMS as usize, ..ItemsAsk::default() };
+        let view = |(target, state): (&Arc<Target>, TargetState)| {
+            let is_short = state.item_count <= flat::MOST_ITEMS;
+            let items = if is_short { self.core.store.items_page(&target.key, &few)? } else { nothing() };
+            Ok(present::target(&conn, &snapshot, target, (state, &items)))
+        };
+        let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
+        let targets = targets.iter().zip(states).map(view).collect::<Result<Vec<_>, StoreError>>()?;
+        Ok(flat::flat(&present::connection(&self.core, &conn)?, &targets))
     }
 
     /// The present items of those targets of a connection that may be used, in the order of the file as long as they are together at most `few`; a longer

@@ -36,6 +36,16 @@ pub fn view(now: &Now, usage: &Usage, asked: Option<f64>) -> BudgetView {
     }
 }
 
+/// The limit of which the smallest share is left for everybody.
+pub fn tightest(budget: &[BudgetView]) -> Option<&BudgetView> {
+    let share = |b: &&BudgetView| {
+        let free = b.remaining.saturating_sub(b.kept);
+        // In millionths: compared, never shown.
+        u128::from(free) * 1_000_000 / u128::from(b.requests.max(1))
+    };
+    budget.iter().min_by_key(share)
+}
+
 fn by_caller(units: &BTreeMap<Caller, u64>) -> BTreeMap<&'static str, u64> {
     units.iter().map(|(caller, n)| (caller.word(), *n)).collect()
 }

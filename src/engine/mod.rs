@@ -14,7 +14,7 @@
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`burning`] how the units of a limit go · [`series`] how the fields of an item went
 //! * [`stood`] how connections stood, change by change
-//! * [`webhooks`] tell other programs · [`findings`] what the owners should know · [`words`] the sentences
+//! * [`flat`] value by value, for other programs · [`webhooks`] tell them · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod access;
 pub mod accounts;
@@ -30,6 +30,7 @@ pub mod controls;
 pub mod core;
 pub mod fetch;
 pub mod findings;
+pub mod flat;
 pub mod gateway;
 pub mod holding;
 pub mod items;

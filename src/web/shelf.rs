@@ -46,6 +46,9 @@ pub trait Shelf: Keeper {
     fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied>;
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
     fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied>;
+    fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied>;
+    /// Of the connections of an organization.
+    fn names(&self, organization: &Organization) -> Vec<String>;
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied>;
     fn series(&self, key: &TargetKey, item: &str, long: Span) -> Result<SeriesView, Denied>;
     fn ledger(&self, key: &ConnectionKey, after: Option<u64>, limit: usize) -> Result<Vec<ChargeView>, Denied>;
@@ -163,6 +166,12 @@ impl Shelf for Appliance {
     }
     fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied> {
         Appliance::target(self, key, ask)
+    }
+    fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied> {
+        Appliance::flat(self, key)
+    }
+    fn names(&self, organization: &Organization) -> Vec<String> {
+        Appliance::names(self, organization)
     }
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
         Appliance::history(self, key, ask)

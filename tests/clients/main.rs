@@ -10,3 +10,4 @@ mod document;
 mod http_cache;
 mod installed;
 mod python;
+mod snippets;

@@ -35,6 +35,7 @@ fn script(app: &TestApp) -> Vec<(&'static str, Ask)> {
         ("connection", yard("GET", "")),
         ("targets", yard("GET", "/targets?limit=1")),
         ("target", yard("GET", "/targets/controller?limit=2")),
+        ("ha", at("GET", "/api/v1/ha")),
         ("probe_cost", yard("GET", "/probe")),
         ("probe", yard("POST", "/probe")),
         ("refresh", yard("POST", "/targets/controller/refresh")),

@@ -10,6 +10,7 @@ mod bodies;
 mod configuration;
 mod connections;
 mod findings;
+mod ha;
 pub mod history;
 mod installation;
 pub mod plan;
@@ -59,6 +60,7 @@ pub fn routes() -> Routes {
         .with(listed!(self::webhooks: redeliver))
         .with(listed!(self::webhooks: test))
         .with(listed!(self::configuration: export, import))
+        .with(listed!(self::ha: document))
         .with(listed!(self::findings: list))
         .with(listed!(self::plan: list))
         .with(listed!(self::spend: list))

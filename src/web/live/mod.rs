@@ -7,6 +7,7 @@ pub mod parts;
 use super::WebState;
 use super::access::Viewer;
 use super::access::guard::Bound;
+use super::access::proxy::Came;
 use super::api::scope;
 use super::build::BUILD;
 use super::errors::{Kind, Problem};
@@ -63,6 +64,7 @@ struct Sight {
     viewer: Viewer,
     /// What the forms of the page are bound to.
     bound: Bound,
+    came: Option<Came>,
     headers: HeaderMap,
 }
 
@@ -74,7 +76,7 @@ pub async fn stream(
     State(web): State<WebState>,
     Extension(viewer): Extension<Viewer>,
     Extension(Pages(pages)): Extension<Pages>,
-    bound: Option<Extension<Bound>>,
+    (bound, came): (Option<Extension<Bound>>, Option<Extension<Came>>),
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -84,7 +86,8 @@ pub async fn stream(
     let place = web.streams().take()?;
     let filter = Filter { organization, connection: asked.connection, audience: viewer.audience() };
     let bound = bound.map(|Extension(bound)| bound).unwrap_or_default();
-    let sight = Sight { pages, page, viewer, bound, headers: as_page(headers) };
+    let came = came.map(|Extension(came)| came);
+    let sight = Sight { pages, page, viewer, bound, came, headers: as_page(headers) };
     // Before the page is drawn: what happens meanwhile is heard.
     let heard = web.shelf().subscribe();
     let first = match sight.draw().await {
@@ -119,6 +122,9 @@ impl Sight {
         *request.headers_mut() = self.headers.clone();
         request.extensions_mut().insert(self.viewer.clone());
         request.extensions_mut().insert(self.bound.clone());
+        if let Some(came) = self.came.clone() {
+            request.extensions_mut().insert(came);
+        }
         let Ok(response) = self.pages.clone().oneshot(request).await;
         if response.status().is_client_error() {
             return Drawn::Gone;

@@ -27,6 +27,7 @@ pub mod series;
 pub mod settings;
 pub mod setup;
 pub mod show;
+mod snippets;
 pub mod spend;
 mod stood;
 pub mod target;

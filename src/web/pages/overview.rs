@@ -7,6 +7,7 @@ use super::stood::{self, Stood};
 use super::{Frame, Visit, html, segment, suffix};
 use crate::domain::ids::Organization;
 use crate::domain::state::State as Word;
+pub use crate::engine::budgets::tightest;
 use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, When};
 use crate::web::errors::Problem;
 use crate::web::{WebState, svg};
@@ -199,16 +200,6 @@ fn upcoming(face: &Face, visit: &Visit, own: &[ConnectionView]) -> Vec<Upcoming>
         at: face.moment(at),
     };
     next.into_iter().take(UPCOMING).map(shown).collect()
-}
-
-/// The limit of which the smallest share is left for everybody.
-pub fn tightest(budget: &[BudgetView]) -> Option<&BudgetView> {
-    let share = |b: &&BudgetView| {
-        let free = b.remaining.saturating_sub(b.kept);
-        // In millionths: compared, never shown.
-        u128::from(free) * 1_000_000 / u128::from(b.requests.max(1))
-    };
-    budget.iter().min_by_key(share)
 }
 
 /// `says` is the connection whose sentence stands above already.

@@ -334,7 +334,7 @@ pub fn severity(state: State) -> u8 {
 
 /// Whether the state needs somebody's eye.
 pub fn is_trouble(state: State) -> bool {
-    severity(state) <= 6
+    state.is_trouble()
 }
 
 /// A field's value, ready for its template.

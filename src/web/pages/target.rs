@@ -4,6 +4,7 @@
 use super::banner::{Banner, banner};
 use super::history::{History, history, tail};
 use super::show::{self, Age, Chip, Face, Moment, Shown};
+use super::snippets::{Snippets, snippets};
 use super::{Action, Frame, Visit, html, segment, with_age};
 use crate::domain::cursor::{Edge, Filling, ItemsAsk};
 use crate::domain::ids::{Organization, TargetKey, TargetName};
@@ -11,10 +12,12 @@ use crate::domain::state::State as Word;
 use crate::engine::view::{ConnectionView, ItemView, ScanView, TargetView};
 use crate::engine::words::UNDATED;
 use crate::web::WebState;
+use crate::web::access::proxy::Came;
 use crate::web::errors::Problem;
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
 /// Items on one page.
@@ -65,6 +68,7 @@ struct Page {
     /// The scan that brings its items, and when its newest reading began.
     fed_by: Option<(String, Option<Moment>)>,
     next_poll: Option<Moment>,
+    snippets: Option<Snippets>,
 }
 
 /// What was last seen of something that moves: `Water was last seen running at 07:14`.
@@ -118,6 +122,8 @@ struct Pages {
 pub async fn page(
     State(web): State<WebState>,
     Path((connection, target)): Path<(String, String)>,
+    came: Option<Extension<Came>>,
+    headers: HeaderMap,
     visit: Visit,
 ) -> Result<Response, Problem> {
     let now = web.shelf().now().wall();
@@ -129,7 +135,9 @@ pub async fn page(
     let view = web.shelf().target(&key, &ask)?;
     let frame = visit.frame(&web, &face, Some(&connection));
     let history = history(&web, &visit, &face, &frame.root, &key)?;
-    let page = Page { pages: pages(&visit, &from, &view), ..build(&web, &visit, &face, frame, &owner, &view, history) };
+    let snippets = came.map(|Extension(came)| snippets((&web, &visit), (&headers, &came), &owner, &view));
+    let built = build(&web, &visit, &face, frame, &owner, &view, (history, snippets));
+    let page = Page { pages: pages(&visit, &from, &view), ..built };
     Ok(with_age(html(StatusCode::OK, &page), &view, now))
 }
 
@@ -140,7 +148,7 @@ fn build(
     frame: Frame,
     owner: &ConnectionView,
     view: &TargetView,
-    history: History,
+    (history, snippets): (History, Option<Snippets>),
 ) -> Page {
     let present = view.items.iter().filter(|i| i.removed_at.is_none());
     let removed = view.items.iter().filter(|i| i.removed_at.is_some());
@@ -176,6 +184,7 @@ fn build(
         scan: view.scan.as_ref().map(|s| scan(face, s)),
         fed_by: view.fed_by.as_ref().map(|fed| (fed.scan.clone(), face.maybe(fed.as_of))),
         next_poll: face.maybe(owner.poll.next_poll_at),
+        snippets,
         frame,
     }
 }

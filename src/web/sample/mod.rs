@@ -248,6 +248,14 @@ impl Shelf for Sample {
         (target.items, target.next) = some_items(target.items, ask);
         Ok(target)
     }
+    fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied> {
+        let own = self.targets.iter().filter(|t| t.connection == key.connection.0).cloned();
+        Ok(crate::engine::flat::flat(&self.connection(key)?, &own.collect::<Vec<_>>()))
+    }
+    fn names(&self, organization: &Organization) -> Vec<String> {
+        let own = self.connections.iter().filter(|c| c.organization == organization.0);
+        own.map(|c| c.name.clone()).collect()
+    }
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied> {
         let target = self.target(key, &ItemsAsk::default())?;
         let all: Vec<_> = if target.as_of.is_some() { self.history.clone() } else { vec![] };

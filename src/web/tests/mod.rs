@@ -10,6 +10,7 @@ mod live;
 mod pages;
 mod plan;
 mod plots;
+mod programs;
 mod reader;
 mod rights;
 mod settings;
