@@ -7,13 +7,16 @@ use crate::domain::event::EventKind;
 use crate::domain::ids::WebhookName;
 use crate::domain::spec::SecretSource;
 use crate::domain::time::Span;
-use crate::domain::webhook::{WebhookSpec, WebhookUrl};
+use crate::domain::webhook::{WebhookForm, WebhookSpec, WebhookUrl};
 use std::path::Path;
 
-pub(super) const WEBHOOK: [&str; 5] = ["name", "url", "secret", "events", "timeout"];
+pub(super) const WEBHOOK: [&str; 8] = ["name", "kind", "url", "secret", "events", "timeout", "settle", "click"];
 pub(super) const REFERENCE: [&str; 2] = ["env", "file"];
 const TIMEOUT: Span = Span::from_secs(10);
 const LONGEST_TIMEOUT: Span = Span::from_secs(60);
+/// Of notifications for people, unless said.
+const SETTLE: Span = Span::from_secs(30);
+const LONGEST_SETTLE: Span = Span::from_secs(3600);
 
 pub(super) fn read(section: &Section<'_>, folder: &Path, p: &mut Problems) -> Vec<Placed<Option<WebhookSpec>>> {
     let sections = section.tables("webhook", p);
@@ -25,7 +28,9 @@ fn read_one(section: &Section<'_>, folder: &Path, p: &mut Problems) -> Option<We
     section.only(&WEBHOOK, &[], p);
     let at = &section.place;
     let name = section.parsed("name", p, words::name).required(at, "name", "how the webhook is called", p);
+    let form = read_form(section, p);
     let url = read_url(section, folder, p);
+    check_topic(section, &form, &url, p);
     let secret = match section.has("secret") {
         true => read_reference(section, "secret", folder, p),
         false => Slot::Set(Placed { value: SecretSource::None, place: at.clone() }),
@@ -34,13 +39,50 @@ fn read_one(section: &Section<'_>, folder: &Path, p: &mut Problems) -> Option<We
     let kinds = events.map(|words| words.iter().filter_map(|word| EventKind::from_word(word)).collect());
     let too_long = |span: &Span| (*span > LONGEST_TIMEOUT).then(|| format!("must be at most {LONGEST_TIMEOUT}"));
     let timeout = section.span("timeout", p).checked(p, too_long).unwrap_or(TIMEOUT);
+    let (usual, settle) = match form {
+        WebhookForm::Event => (WebhookSpec::every_kind(), Span::ZERO),
+        WebhookForm::Ntfy { .. } => (vec![EventKind::StateChanged], SETTLE),
+    };
+    let too_long = |span: &Span| (*span > LONGEST_SETTLE).then(|| format!("must be at most {LONGEST_SETTLE}"));
+    let settle = section.span_or_zero("settle", p).checked(p, too_long).unwrap_or(settle);
     Some(WebhookSpec {
         name: WebhookName(name?),
         url: url?,
+        form,
         secret: secret.value()?,
-        events: kinds.unwrap_or_else(WebhookSpec::every_kind),
+        events: kinds.unwrap_or(usual),
         timeout,
+        settle,
     })
+}
+
+fn read_form(section: &Section<'_>, p: &mut Problems) -> WebhookForm {
+    let word = section.parsed("kind", p, |word| match WebhookForm::WORDS.contains(&word) {
+        true => Ok(word.to_owned()),
+        false => Err(format!("{word:?} is unknown; there is: {}", WebhookForm::WORDS.join(", "))),
+    });
+    let click = section.parsed("click", p, address);
+    match word.value().as_deref() {
+        Some("ntfy") => WebhookForm::Ntfy { click: click.value() },
+        _ => {
+            if section.has("click") {
+                p.add(
+                    &section.place_of("click"),
+                    "means something with kind = \"ntfy\" alone; remove it, or say that kind",
+                );
+            }
+            WebhookForm::Event
+        }
+    }
+}
+
+/// Behind the host of an ntfy server stands the topic that is told.
+fn check_topic(section: &Section<'_>, form: &WebhookForm, url: &Option<WebhookUrl>, p: &mut Problems) {
+    let (WebhookForm::Ntfy { .. }, Some(WebhookUrl::Plain(text))) = (form, url) else { return };
+    let path = url::Url::parse(text).map(|url| url.path().trim_matches('/').to_owned()).unwrap_or_default();
+    if path.is_empty() {
+        p.add(&section.place_of("url"), "has no topic behind its host, as in \"https://ntfy.example.test/larder\"");
+    }
 }
 
 /// `"http://127.0.0.1:9000/larder"`, or where it lies: `{ env = "NAME" }`, `{ file = "PATH" }`.

@@ -11,12 +11,38 @@ use super::time::{Span, Stamp};
 pub struct WebhookSpec {
     pub name: WebhookName,
     pub url: WebhookUrl,
-    /// Signs what is sent; `None`: nothing is signed.
+    pub form: WebhookForm,
+    /// Signs what is sent, or is the access token of an ntfy server; `None`: nothing is signed, and no token is shown.
     pub secret: SecretSource,
     /// Of these kinds.
     pub events: Vec<EventKind>,
     /// From the first byte of a delivery to the head of its answer.
     pub timeout: Span,
+    /// A turn of the connection's state is told once it has lasted so long: of one that is over before nobody hears.
+    pub settle: Span,
+}
+
+/// As what an event is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WebhookForm {
+    /// JSON with every member of it, for programs.
+    Event,
+    /// A notification for people, as servers of ntfy take it.
+    Ntfy {
+        /// Where the dashboard is, for who touches the notification.
+        click: Option<String>,
+    },
+}
+
+impl WebhookForm {
+    pub const WORDS: [&str; 2] = ["ntfy", "webhook"];
+
+    pub const fn word(&self) -> &'static str {
+        match self {
+            WebhookForm::Ntfy { .. } => "ntfy",
+            WebhookForm::Event => "webhook",
+        }
+    }
 }
 
 /// Where to. Some services hide a password in the address: then it lies where secrets do.

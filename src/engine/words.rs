@@ -5,7 +5,7 @@ mod holds;
 mod states;
 
 pub use holds::{KEY_FILE, TOKEN_ENDPOINT, easing, hold_ended, hold_sentence, hold_started, probing, ramp_began};
-pub use states::{Parts, parts, turned, works};
+pub use states::{Parts, parts, turned, turned_between, works};
 
 use super::core::Conn;
 use super::fetch::Stopped;

@@ -2,6 +2,7 @@
 //! sent. Order is kept: while an event waits for its next attempt, those behind it wait too, and none is ever skipped unseen.
 
 use crate::domain::ids::EventId;
+use crate::domain::state::State;
 use crate::domain::time::{Now, Span, Stamp};
 use crate::domain::webhook::WebhookState;
 
@@ -46,6 +47,31 @@ pub enum Next {
     Again(Stamp),
     /// It becomes a dead letter; the next event is not sent before this.
     GivenUp(Stamp),
+}
+
+/// What becomes of a turn of a state that waits to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settling {
+    Told,
+    /// It is not known before this has passed.
+    In(Span),
+    /// It was over before it had lasted: nobody is told.
+    Passed,
+    /// With it all is as it was before some turns that nobody was told of: nor of this one.
+    Back,
+}
+
+/// `before`: how it stood before this turn and those that passed before it; `is`: what it turned into, `age` ago; `next`: how long ago it turned
+/// again. A turn is told once it has lasted for `settle`.
+pub fn settling(before: State, is: State, age: Span, next: Option<Span>, settle: Span) -> Settling {
+    let lasted = Span(age.0.saturating_sub(next.unwrap_or(Span::ZERO).0));
+    match next {
+        _ if settle == Span::ZERO => Settling::Told,
+        Some(_) if lasted < settle => Settling::Passed,
+        None if lasted < settle => Settling::In(Span(settle.0 - lasted.0)),
+        _ if !before.is_left_for(is) => Settling::Back,
+        _ => Settling::Told,
+    }
 }
 
 /// What left the log unseen is behind the webhook: counted once, however often the event after it has to be sent.
@@ -160,7 +186,59 @@ mod tests {
         assert_eq!((over.failures, over.not_before, &over.trouble, over.delivered), (0, None, &None, 1));
     }
 
+    #[test]
+    fn what_flickers_is_one_message_or_none() {
+        use State::{Fresh, Held, Stale};
+        let s = Span::from_secs;
+        for (what, before, is, age, next, expected) in [
+            ("it lasts", Fresh, Held, 30, None, Settling::Told),
+            ("it may not last", Fresh, Held, 10, None, Settling::In(s(20))),
+            ("it did not last", Fresh, Held, 40, Some(20), Settling::Passed),
+            ("it lasted before it turned again", Fresh, Held, 90, Some(50), Settling::Told),
+            ("it is as it was", Fresh, Fresh, 31, None, Settling::Back),
+            ("another way than it went", Fresh, Stale, 31, None, Settling::Told),
+        ] {
+            assert_eq!(settling(before, is, s(age), next.map(s), s(30)), expected, "{what}");
+        }
+        assert_eq!(
+            settling(Fresh, Held, Span::ZERO, Some(Span::ZERO), Span::ZERO),
+            Settling::Told,
+            "nobody asked for it"
+        );
+    }
+
     proptest! {
+        /// However a state flickers: who is told of its turns is never told the same twice in a row, and knows in the end how it stands.
+        #[test]
+        fn who_is_told_of_turns_knows_how_it_stands(turns in proptest::collection::vec((0usize..11, 1u64..90), 1..30)) {
+            let settle = Span::from_secs(30);
+            let (mut stands, mut told, mut run, mut at) = (State::Fresh, State::Fresh, None, 0);
+            let mut all = Vec::new();
+            for (n, lasts) in turns {
+                let is = State::ALL[n];
+                if stands.is_left_for(is) {
+                    all.push((stands, is, at));
+                    stands = is;
+                }
+                at += lasts;
+            }
+            let now = at + 100;
+            for (i, (was, is, since)) in all.iter().enumerate() {
+                let next = all.get(i + 1).map(|(.., then)| Span::from_secs(now - then));
+                let before = *run.get_or_insert(*was);
+                match settling(before, *is, Span::from_secs(now - since), next, settle) {
+                    Settling::Told => {
+                        prop_assert!(told.is_left_for(*is), "told twice: {is}");
+                        (told, run) = (*is, None);
+                    }
+                    Settling::Back => run = None,
+                    Settling::Passed => {}
+                    Settling::In(_) => prop_assert!(false, "all of it is over"),
+                }
+            }
+            prop_assert!(!told.is_left_for(stands), "told {told}, stands {stands}");
+        }
+
         /// Law 8: more failures never bring an attempt nearer, and none is nearer than the shortest pause.
         #[test]
         fn backoff_only_slows(failures in 0u32..200, draw in 0.0f64..=1.0) {

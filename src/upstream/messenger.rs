@@ -1,6 +1,6 @@
 //! Posts a connection's events to its webhooks. Not a way to a provider: it has no credential to attach and refuses to go where the door
-//! goes. Knows reqwest and the signatures of Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`); must not
-//! know what an event is, nor when it is sent again.
+//! goes. Knows reqwest, the signatures of Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and the topics of ntfy; must
+//! not know what an event is, nor when it is sent again.
 
 use super::boundary::Secrets;
 use super::clients::{plain_client, use_ring};
@@ -10,14 +10,15 @@ use crate::clock::Clock;
 use crate::domain::ids::{ConnectionKey, WebhookKey};
 use crate::domain::spec::ConnectionSpec;
 use crate::domain::time::{Span, Wall};
-use crate::domain::webhook::{WebhookSpec, WebhookUrl};
+use crate::domain::webhook::{WebhookForm, WebhookSpec, WebhookUrl};
 use crate::rules::calendar;
 use crate::rules::delivery::Heard;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Response, Url};
 use ring::hmac;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
@@ -33,8 +34,8 @@ pub struct Message {
     pub id: String,
     /// Of this attempt.
     pub at: Wall,
-    /// JSON.
-    pub body: Vec<u8>,
+    /// JSON. To a server of ntfy goes its topic with it.
+    pub body: Map<String, Value>,
 }
 
 /// All webhooks of a configuration.
@@ -55,8 +56,19 @@ pub struct Addresses(BTreeMap<WebhookKey, Way>);
 #[derive(Clone)]
 struct Way {
     url: Url,
-    key: Option<hmac::Key>,
+    proof: Proof,
+    /// Of a server of ntfy.
+    topic: Option<String>,
     timeout: Span,
+}
+
+/// By what a receiver knows that we sent it.
+#[derive(Clone)]
+enum Proof {
+    None,
+    Signature(hmac::Key),
+    /// `Authorization`, marked as sensitive.
+    Token(HeaderValue),
 }
 
 impl Messenger {
@@ -186,8 +198,33 @@ fn way(hook: &WebhookSpec, key: &WebhookKey, secrets: &Secrets) -> Result<Way, S
         WebhookUrl::Secret(_) => secrets.addresses.get(key).map(Secret::expose).unwrap_or_default(),
     };
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    let url = url.ok_or("its address is none that begins with http:// or https:// and a host")?;
-    Ok(Way { url, key: secrets.signing.get(key).map(signing).transpose()?, timeout: hook.timeout })
+    let mut url = url.ok_or("its address is none that begins with http:// or https:// and a host")?;
+    let secret = secrets.signing.get(key);
+    let (proof, topic) = match hook.form {
+        WebhookForm::Event => (secret.map_or(Ok(Proof::None), |secret| signing(secret).map(Proof::Signature))?, None),
+        WebhookForm::Ntfy { .. } => {
+            let topic = take_topic(&mut url).ok_or("its address has no topic behind its host")?;
+            (secret.map_or(Ok(Proof::None), token)?, Some(topic))
+        }
+    };
+    Ok(Way { url, proof, topic, timeout: hook.timeout })
+}
+
+/// The last segment of the address of a topic: what is told goes as JSON to the server, beside it.
+fn take_topic(url: &mut Url) -> Option<String> {
+    let mut segments: Vec<String> = url.path_segments()?.filter(|s| !s.is_empty()).map(str::to_owned).collect();
+    let topic = segments.pop()?;
+    segments.push(String::new());
+    url.set_path(&segments.join("/"));
+    url.set_query(None);
+    Some(topic)
+}
+
+fn token(secret: &Secret) -> Result<Proof, String> {
+    let value = HeaderValue::from_str(&format!("Bearer {}", secret.expose()));
+    let mut value = value.map_err(|_| "its token has signs that cannot travel in a header".to_owned())?;
+    value.set_sensitive(true);
+    Ok(Proof::Token(value))
 }
 
 /// The key that a secret stands for.
@@ -214,7 +251,13 @@ impl Way {
     fn request(&self, message: &Message) -> reqwest::Request {
         let mut request = reqwest::Request::new(reqwest::Method::POST, self.url.clone());
         let timestamp = message.at.0.div_euclid(1000);
-        let signature = self.key.as_ref().map(|key| signature(key, &message.id, timestamp, &message.body));
+        let mut body = message.body.clone();
+        body.extend(self.topic.clone().map(|topic| ("topic".to_owned(), topic.into())));
+        let body = Value::Object(body).to_string().into_bytes();
+        let signature = match &self.proof {
+            Proof::Signature(key) => Some(signature(key, &message.id, timestamp, &body)),
+            Proof::None | Proof::Token(_) => None,
+        };
         let own = [
             ("webhook-id", Some(message.id.clone())),
             ("webhook-timestamp", Some(timestamp.to_string())),
@@ -227,7 +270,10 @@ impl Way {
                 headers.insert(HeaderName::from_static(name), value);
             }
         }
-        *request.body_mut() = Some(message.body.clone().into());
+        if let Proof::Token(token) = &self.proof {
+            headers.insert(AUTHORIZATION, token.clone());
+        }
+        *request.body_mut() = Some(body.into());
         request
     }
 }
@@ -257,6 +303,18 @@ mod tests {
         let key = signing(&Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()).unwrap()).unwrap();
         let signed = signature(&key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn the_topic_is_told_to_the_server_beside_it() {
+        for (address, server, topic) in [
+            ("https://ntfy.test/larder", "https://ntfy.test/", Some("larder")),
+            ("http://[::1]:8080/below/larder/?x=1", "http://[::1]:8080/below/", Some("larder")),
+            ("https://ntfy.test/", "https://ntfy.test/", None),
+        ] {
+            let mut url = Url::parse(address).unwrap();
+            assert_eq!((take_topic(&mut url).as_deref(), url.as_str()), (topic, server));
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod judge_promtool;
 mod learning;
 mod lockout;
 mod network;
+mod notifying;
 mod oauth;
 mod paging;
 mod plan;

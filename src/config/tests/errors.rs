@@ -649,5 +649,15 @@ fn webhooks_are_named_and_go_somewhere_else_than_the_provider() {
              9: connection[yard].webhook[desk].secret: must not hold the secret itself: put it into an environment \
              variable or a file that only Larder can read, and name that here: { env = \"NAME\" } or { file = \"PATH\" }",
         ),
+        (
+            "[[connection.webhook]]\nname = \"desk\"\nkind = \"ntfy\"\nurl = \"https://a.test/\"\nsettle = \"2h\"",
+            "8: connection[yard].webhook[desk].url: has no topic behind its host, as in \"https://ntfy.example.test/larder\"\n\
+             9: connection[yard].webhook[desk].settle: must be at most 1 h",
+        ),
+        (
+            "[[connection.webhook]]\nname = \"desk\"\nkind = \"mail\"\nurl = \"https://a.test/x\"\nclick = \"https://b.test\"",
+            "7: connection[yard].webhook[desk].kind: \"mail\" is unknown; there is: ntfy, webhook\n\
+             9: connection[yard].webhook[desk].click: means something with kind = \"ntfy\" alone; remove it, or say that kind",
+        ),
     ]);
 }

@@ -1,6 +1,6 @@
 //! Read models of webhooks.
 
-use super::{EventKindWord, Seconds, WebhookWord, When};
+use super::{EventKindWord, Seconds, WebhookKindWord, WebhookWord, When};
 use crate::domain::ids::EventId;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,9 +8,12 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct WebhookView {
     pub name: String,
+    /// As what events are told: as JSON for programs, or as notifications for people.
+    #[schema(value_type = WebhookKindWord)]
+    pub kind: &'static str,
     /// `scheme://host[:port]`: the rest of an address may be a password.
     pub to: String,
-    /// Whether what is sent is signed.
+    /// Whether what is sent is signed, or goes with an access token.
     pub signed: bool,
     /// Kinds of events that it is told of.
     #[schema(value_type = Vec<EventKindWord>)]

@@ -11,6 +11,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::spend::SpendBy;
 use crate::domain::state::State;
 use crate::domain::target::Phase;
+use crate::domain::webhook::WebhookForm;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
@@ -53,6 +54,7 @@ words! {
     "Whether a command is sent again where its fate is unknown." RetryWord = ["never", "idempotent"];
     "A request for each target, or one reading that feeds them all." WayWord = ["single", "scan"];
     "Whether a webhook's receiver takes what it is told." WebhookWord = ["delivering", "failing"];
+    "As what events are told: JSON for programs, notifications for people." WebhookKindWord = WebhookForm::WORDS;
     "By what spending is told apart." SpendByWord = SpendBy::ALL.map(SpendBy::word);
     "The slices of an answer." PerWord = ["hour", "day"];
 }

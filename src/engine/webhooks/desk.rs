@@ -41,16 +41,8 @@ impl Appliance {
             return Ok(0);
         }
         let again = |letter| Write::DeadLetter(hook.key.clone(), DeadLetter { again: true, ..letter });
-        let event = NewEvent {
-            kind: EventKind::ControlChanged,
-            at: self.now().stamp(),
-            connection: Some(key.clone()),
-            target: None,
-            message: format!("webhook {name}: {number} given up sent again, asked for by {by}"),
-        };
         let writes = letters.into_iter().map(again).collect();
-        let events = self.core.commit(Commit { writes, events: vec![event], ..Commit::default() }).await?;
-        self.core.publish(events);
+        self.book(key, format!("webhook {name}: {number} given up sent again, asked for by {by}"), writes).await?;
         hook.again.store(true, Ordering::Relaxed);
         hook.wake.notify_one();
         Ok(number)
@@ -59,6 +51,7 @@ impl Appliance {
     /// Sends a message that means nothing, now, and says what came of it. Nothing waits for it, and it is not sent again.
     pub async fn test_webhook(&self, key: &ConnectionKey, name: &str, by: &str) -> Result<WebhookTestView, Denied> {
         let hook = self.hook(key, name)?;
+        self.core.begun.cancelled().await;
         let began = self.now().steady;
         let heard = test(&self.core, &hook, by).await;
         let took = self.now().steady.since(began);
@@ -66,11 +59,23 @@ impl Appliance {
             true => format!("Webhook \"{name}\" took the test message."),
             false => format!("Webhook \"{name}\" did not take the test message: {}.", heard.reason()),
         };
+        let became = if heard.is_taken() { "taken".to_owned() } else { format!("not taken: {}", heard.reason()) };
+        self.book(key, format!("webhook {name}: test message {became}, sent by {by}"), Vec::new()).await?;
         let status = match heard {
             Heard::Status { status, .. } => Some(status),
             Heard::Nothing(_) => None,
         };
         Ok(WebhookTestView { taken: heard.is_taken(), status, sentence, took_seconds: Seconds(took) })
+    }
+
+    /// What somebody did, in the book.
+    async fn book(&self, key: &ConnectionKey, message: String, writes: Vec<Write>) -> Result<(), Denied> {
+        let at = self.now().stamp();
+        let connection = Some(key.clone());
+        let event = NewEvent { kind: EventKind::ControlChanged, at, connection, target: None, message };
+        let events = self.core.commit(Commit { writes, events: vec![event], ..Commit::default() }).await?;
+        self.core.publish(events);
+        Ok(())
     }
 
     fn hook(&self, key: &ConnectionKey, name: &str) -> Result<Arc<Hook>, Denied> {
@@ -98,6 +103,7 @@ fn view(
     let due = state.not_before.filter(|at| at.steady > now.steady);
     WebhookView {
         name: hook.key.webhook.0.clone(),
+        kind: hook.spec.form.word(),
         to,
         signed: hook.spec.secret != crate::domain::spec::SecretSource::None,
         events: hook.spec.events.iter().map(|kind| kind.word()).collect(),

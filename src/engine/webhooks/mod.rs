@@ -3,20 +3,21 @@
 //! crash may set that place back by what was lazy, never forward. What is given up stays as a dead letter until somebody asks again.
 
 mod desk;
+mod told;
 
 use super::core::{Conn, Core};
 use super::findings;
-use super::present;
-use crate::domain::event::Event;
+use super::words;
+use crate::domain::event::{Event, EventKind};
 use crate::domain::ids::{EventId, WebhookKey};
 use crate::domain::spec::ConnectionSpec;
-use crate::domain::time::{Span, Steady};
-use crate::domain::webhook::{DeadLetter, WebhookSpec, WebhookState};
-use crate::rules::calendar::rfc3339;
-use crate::rules::delivery::{self, Heard, Next};
+use crate::domain::state::State;
+use crate::domain::time::{Now, Span, Steady};
+use crate::domain::webhook::{DeadLetter, WebhookForm, WebhookSpec, WebhookState};
+use crate::rules::delivery::{self, Heard, Next, Settling};
 use crate::store::{Commit, Lane, Looked, Store, StoreError, Write};
 use crate::upstream::messenger::Message;
-use serde_json::json;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::broadcast::Receiver;
@@ -30,8 +31,6 @@ const LOOKS: usize = 256;
 pub const MOST_LETTERS: usize = 1000;
 /// After a failure of the store: how long before the next attempt.
 const STORE_PAUSE: Span = Span::from_secs(5);
-/// The type of a message that somebody sent to see whether it arrives.
-const TEST: &str = "test";
 
 /// A webhook as it runs.
 pub struct Hook {
@@ -41,6 +40,8 @@ pub struct Hook {
     pub state: Mutex<WebhookState>,
     /// Whether a dead letter may be waiting to be sent again.
     pub again: AtomicBool,
+    /// How the connection stood before turns that passed untold. A restart forgets it: then the last of them is told.
+    run: Mutex<Option<State>>,
     /// Rung when there is something else to do than to wait.
     pub wake: Notify,
     /// It is configured no more, or as another.
@@ -65,6 +66,7 @@ pub fn hooks(store: &Store, conn: &ConnectionSpec) -> Result<Hooks, StoreError> 
             spec: spec.clone(),
             state: Mutex::new(state),
             again: AtomicBool::new(true),
+            run: Mutex::default(),
             wake: Notify::new(),
             over: CancellationToken::new(),
         }));
@@ -165,6 +167,14 @@ async fn step(core: &Core, conn: &Conn, hook: &Hook) -> Result<Step, StoreError>
         keep(core, hook, WebhookState { done: up_to, ..state }, Vec::new()).await?;
         return Ok(Step::Again);
     };
+    match settling(core, hook, &event, &now).await? {
+        Settling::Told => {}
+        Settling::In(wait) => return Ok(Step::Wait(now.steady + wait)),
+        Settling::Passed | Settling::Back => {
+            keep(core, hook, WebhookState { done: event.id, ..state }, Vec::new()).await?;
+            return Ok(Step::Again);
+        }
+    }
     let heard = send(core, hook, &event).await;
     let now = core.clock.now();
     let next = delivery::next(&state, event.body.at, &heard, &now, draw(conn, hook, event.id, state.failures));
@@ -185,6 +195,20 @@ async fn step(core: &Core, conn: &Conn, hook: &Hook) -> Result<Step, StoreError>
     }
     keep(core, hook, after, writes).await?;
     Ok(Step::Again)
+}
+
+/// Whether a turn of the state has lasted, and is told; whatever else happens is.
+async fn settling(core: &Core, hook: &Hook, event: &Event, now: &Now) -> Result<Settling, StoreError> {
+    let is_turn = |event: &Event| event.body.kind == EventKind::StateChanged;
+    let turn = words::turned_between(&event.body.message).filter(|_| is_turn(event));
+    let Some((was, is)) = turn.filter(|_| hook.spec.settle > Span::ZERO) else { return Ok(Settling::Told) };
+    let next = core.store.next_event(&hook.key.connection, event.id, LOOKS, is_turn)?.found;
+    let next = next.map(|next| now.age_of(next.body.at));
+    let mut run = hook.run.lock().await;
+    let before = run.unwrap_or(was);
+    let settling = delivery::settling(before, is, now.age_of(event.body.at), next, hook.spec.settle);
+    *run = (settling == Settling::Passed).then_some(before);
+    Ok(settling)
 }
 
 /// A dead letter that somebody wants to have sent again: one attempt, whose failure holds up nobody.
@@ -208,12 +232,17 @@ async fn once_more(core: &Core, hook: &Hook, letter: DeadLetter) -> Result<Step,
     Ok(Step::Again)
 }
 
-/// Writes how far it is. Rides on the next durable commit: what a crash takes of it is sent again.
+/// Writes how far it is. Rides on the next durable commit: what a crash takes of it is sent again. People are not told twice: what says how far
+/// their notifications are is on the disk before the next one.
 async fn keep(core: &Core, hook: &Hook, state: WebhookState, mut writes: Vec<Write>) -> Result<(), StoreError> {
     let mut held = hook.state.lock().await;
     let findings = findings::webhook(&hook.key, held.trouble.as_ref(), &state, &core.clock.now());
     writes.push(Write::Webhook(hook.key.clone(), state.clone()));
-    let commit = Commit { writes, findings: findings.into_iter().collect(), lane: Lane::Lazy, ..Commit::default() };
+    let lane = match hook.spec.form {
+        WebhookForm::Event => Lane::Lazy,
+        WebhookForm::Ntfy { .. } => Lane::Durable,
+    };
+    let commit = Commit { writes, findings: findings.into_iter().collect(), lane, ..Commit::default() };
     let events = core.commit(commit).await?;
     *held = state;
     drop(held);
@@ -222,24 +251,21 @@ async fn keep(core: &Core, hook: &Hook, state: WebhookState, mut writes: Vec<Wri
 }
 
 async fn send(core: &Core, hook: &Hook, event: &Event) -> Heard {
-    let view = present::event(event);
-    let body = json!({ "type": view.kind, "timestamp": rfc3339(event.body.at.wall), "data": view });
-    post(core, hook, format!("larder-event-{}", event.id.0), &body).await
+    post(core, hook, format!("larder-event-{}", event.id.0), told::event(&hook.spec.form, event)).await
 }
 
 /// A message that says no more than that somebody wanted to see it arrive.
 pub async fn test(core: &Core, hook: &Hook, by: &str) -> Heard {
     let now = core.clock.now();
-    let data = json!({ "connection": hook.key.connection.connection, "webhook": hook.key.webhook, "by": by });
-    let body = json!({ "type": TEST, "timestamp": rfc3339(now.wall()), "data": data });
-    post(core, hook, format!("larder-test-{}", now.steady.0), &body).await
+    let body = told::test(&hook.spec.form, &hook.key, by, now.wall());
+    post(core, hook, format!("larder-test-{}", now.steady.0), body).await
 }
 
-async fn post(core: &Core, hook: &Hook, id: String, body: &serde_json::Value) -> Heard {
+async fn post(core: &Core, hook: &Hook, id: String, body: Map<String, Value>) -> Heard {
     let Some(messenger) = core.door.messenger() else {
         return Heard::Nothing("nothing can be posted from here".to_owned());
     };
-    let message = Message { id, at: core.clock.now().wall(), body: body.to_string().into_bytes() };
+    let message = Message { id, at: core.clock.now().wall(), body };
     messenger.deliver(&hook.key, &message).await
 }
 

@@ -120,6 +120,14 @@ pub fn turned(was: State, since: Stamp, is: State, now: &Now) -> String {
     format!("{}; it was {} since {}", word(is), word(was), clock_time(since.wall, now.wall()))
 }
 
+/// From which state into which: what [`turned`] said of it. `None` for any other text.
+pub fn turned_between(said: &str) -> Option<(State, State)> {
+    let (is, rest) = said.split_once("; it was ")?;
+    let (was, _) = rest.split_once(" since ")?;
+    let state = |words: &str| State::ALL.into_iter().find(|state| state.word().replace('_', " ") == words);
+    state(was).zip(state(is))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +144,15 @@ mod tests {
             assert_eq!((parts.sentence(), parts.apart().1), (sentence.to_owned(), apart.to_owned()));
             assert!(parts.apart().0.ends_with('.'));
         }
+    }
+
+    #[test]
+    fn a_turn_says_from_where_to_where() {
+        let now = Now { steady: Steady(60_000), era: 1, trust: ClockTrust::Trusted, offsets: vec![1_796_007_373_000] };
+        for (was, is) in State::ALL.into_iter().flat_map(|was| State::ALL.map(|is| (was, is))) {
+            assert_eq!(turned_between(&turned(was, now.stamp(), is, &now)), Some((was, is)));
+        }
+        assert_eq!(turned_between("held; it was late since noon"), None);
     }
 
     #[test]

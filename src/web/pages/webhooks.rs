@@ -18,7 +18,8 @@ pub struct Webhook {
     pub is_failing: bool,
     pub sentence: String,
     pub events: String,
-    pub signed: bool,
+    /// As what it is told, behind the address.
+    pub form: &'static str,
     pub letters: Vec<Letter>,
     pub more: usize,
     pub test: Action,
@@ -45,7 +46,11 @@ pub fn webhooks(
     let webhook = |view: WebhookView| Webhook {
         is_failing: view.state == "failing",
         events: view.events.iter().map(|kind| kind.replace('_', " ")).collect::<Vec<_>>().join(", "),
-        signed: view.signed,
+        form: match (view.kind, view.signed) {
+            ("ntfy", _) => ", as notifications of ntfy",
+            (_, true) => "",
+            (_, false) => ", not signed",
+        },
         more: view.dead_letters.len().saturating_sub(LETTERS),
         test: action(&view.name, "test"),
         redeliver: action(&view.name, "redeliver"),

@@ -8,6 +8,7 @@ use crate::engine::view::{DeadLetterView, WebhookView};
 pub(super) fn dispatch() -> WebhookView {
     WebhookView {
         name: "dispatch".to_owned(),
+        kind: "webhook",
         to: "http://127.0.0.1:9000".to_owned(),
         signed: true,
         events: vec!["target_changed", "hold_started"],
