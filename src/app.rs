@@ -4,6 +4,7 @@
 mod demonstration;
 mod keys;
 mod logging;
+mod mqtt;
 mod reload;
 mod scribe;
 mod signals;
@@ -20,6 +21,7 @@ use crate::domain::spec::ConnectionSpec;
 use crate::engine::access::claims::{self, Issued};
 use crate::engine::appliance::Appliance;
 use crate::engine::{self, Parts, Running};
+use crate::mqtt::{Broker, Mqtt};
 use crate::store::{Opening, Options, Store, Verdict, Writer};
 use crate::upstream::boundary::{Secrets, credentials, read_secrets};
 use crate::upstream::http::HttpDoor;
@@ -95,6 +97,8 @@ struct Live {
     server: ServerSpec,
     configured: Mutex<Configured>,
     door: Arc<HttpDoor>,
+    mqtt: Mqtt,
+    redactor: Redactor,
 }
 
 impl Live {
@@ -102,12 +106,14 @@ impl Live {
     async fn boot(config: &Path, logs: &Logs) -> Result<Live, Failure> {
         let settings = cli::settings(config)?;
         let secrets = secrets(&settings.connections)?;
+        let broker = mqtt::broker(settings.mqtt.as_ref()).map_err(Failure::usage)?;
         let redactor = Redactor::new(secrets.all());
+        mqtt::hide(&redactor, broker.as_ref());
         logs.hide(redactor.clone());
         let options = Options { writer: Writer::Thread, cache_bytes: CACHE_BYTES };
         let opened = Store::open_at_once(&settings.server.data, options).map_err(Failure::failed)?;
         let store = opened.0.clone();
-        let live = Live::start(config, settings, secrets, redactor, opened).await;
+        let live = Live::start(config, settings, (secrets, broker), redactor, opened).await;
         if live.is_err() {
             // The reason is told already; what the file could not keep would be told at its next start.
             let _ = store.close();
@@ -120,14 +126,14 @@ impl Live {
     async fn start(
         config: &Path,
         mut settings: Settings,
-        secrets: Secrets,
+        (secrets, broker): (Secrets, Option<Broker>),
         redactor: Redactor,
         opened: (Store, Opening, Verdict),
     ) -> Result<Live, Failure> {
         let (store, opening, verdict) = opened;
         let mut notes = Vec::new();
         let stored = scribe::take_in(config, &mut settings, &store, &mut notes)?;
-        let Settings { server, polling, backup, connections, puttable, shown } = settings;
+        let Settings { server, polling, mqtt: _, backup, connections, puttable, shown } = settings;
         let putting = reload::putting(&puttable);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let keyring = keys::open(&server.data, &opening, &connections, &secrets, &store, redactor.clone(), &mut notes)?;
@@ -136,7 +142,7 @@ impl Live {
             vault::open(&server.data, &connections, &keyring, &credentials, &store, redactor.clone(), &mut notes)?;
         let messenger = Messenger::new(&connections, &secrets, redactor.clone(), clock.clone());
         let messenger = messenger.map_err(Failure::usage)?;
-        let door = HttpDoor::new(&connections, keyring, clock.clone(), redactor, vault);
+        let door = HttpDoor::new(&connections, keyring, clock.clone(), redactor.clone(), vault);
         let door = door.map_err(Failure::usage)?.telling(Some(messenger));
         let sockets = Sockets::bind(&server)?;
         let configured = Mutex::new(Configured { server: server.clone(), puttable });
@@ -173,7 +179,8 @@ impl Live {
         systemd::ready(&format!("polling {}", count(appliance.roster().len() as u64, "connection")), move || {
             health.health().poller_alive
         });
-        Ok(Live { appliance, running, serving, server, configured, door })
+        let mqtt = Mqtt::start(appliance.clone(), broker);
+        Ok(Live { appliance, running, serving, server, configured, door, mqtt, redactor })
     }
 
     fn announce(&self, config: &Path) {
@@ -211,6 +218,7 @@ impl Live {
     async fn stop(self) -> Outcome {
         systemd::stopping();
         self.serving.stop().await;
+        self.mqtt.stop().await;
         self.running.stop().await.map_err(Failure::failed)?;
         Ok(Ending::Fine)
     }

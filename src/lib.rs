@@ -10,6 +10,7 @@
 //! app.rs       boot and stop on one screen: settings, store, clock, door, engine, web
 //! clock.rs     the only file that reads a clock: a steady timeline that survives restarts, and the wall
 //! cli/         the commands; talk to a running appliance through its socket, else open the file
+//! mqtt/        tells a broker how everything stands, for Home Assistant; the only room that knows rumqttc
 //! web/         pages, JSON API and its document, events, metrics; the only room that knows axum and askama
 //! engine/      the shell: the one fetch path, poller, jobs, events, webhooks; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
@@ -22,7 +23,7 @@
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
 //! ```
 //!
-//! Rooms know only what stands below them: main > app > cli, web > engine > store, upstream > rules > domain. `config` stands on `rules`,
+//! Rooms know only what stands below them: main > app > cli, web, mqtt > engine > store, upstream > rules > domain. `config` stands on `rules`,
 //! `clock` and `demo` on `domain`. `tests/architecture.rs` reads the sources and holds this, and the rest of the house rules with it.
 //!
 //! # The laws
@@ -161,6 +162,7 @@ pub mod config;
 pub mod demo;
 pub mod domain;
 pub mod engine;
+pub mod mqtt;
 pub mod rules;
 pub mod store;
 pub mod upstream;

@@ -1,12 +1,13 @@
 //! Reads the configuration anew while everything runs (SIGHUP): connections come, change and go, credentials become what it says now. What cannot
 //! be in force at once is told; a file that cannot be read changes nothing. Decides nothing else.
 
-use super::Live;
 use super::scribe::in_both;
+use super::{Live, mqtt};
 use crate::cli;
 use crate::config::{Puttable, ServerSpec, Settings};
 use crate::domain::credential::NewSecret;
 use crate::domain::ids::{ConnectionKey, TargetName};
+use crate::domain::mqtt::MqttSpec;
 use crate::domain::setup::Provenance;
 use crate::domain::spec::{ConnectionSpec, SecretSource};
 use crate::domain::webhook::WebhookUrl;
@@ -66,9 +67,11 @@ impl Live {
         }
         let mut notes: Vec<String> = waiting(&configured.server, &settings.server).into_iter().collect();
         self.appliance.reread_polling(settings.polling).await;
-        self.serving.configured.reread("polling", settings.shown.clone());
         self.appliance.back_up_regularly(settings.backup);
-        self.serving.configured.reread("backup", settings.shown);
+        notes.extend(self.take_mqtt(settings.mqtt.as_ref()));
+        for table in ["polling", "backup", "mqtt"] {
+            self.serving.configured.reread(table, settings.shown.clone());
+        }
         for gone in runs.iter().filter(|own| settings.connections.iter().all(|spec| spec.key != own.key)) {
             notes.extend(self.lets_go(gone).await);
         }
@@ -90,6 +93,18 @@ impl Live {
         }
         configured.puttable = settings.puttable;
         notes
+    }
+
+    /// The broker that is told from now on. A sentence where its password cannot be read: the one of before is told then.
+    fn take_mqtt(&self, spec: Option<&MqttSpec>) -> Option<String> {
+        match mqtt::broker(spec) {
+            Ok(broker) => {
+                mqtt::hide(&self.redactor, broker.as_ref());
+                self.mqtt.takes(broker);
+                None
+            }
+            Err(why) => Some(format!("the broker under [mqtt] stays as it was: {why}")),
+        }
     }
 
     /// Those of the file that run, and those that are stored with who wrote them.

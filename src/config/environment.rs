@@ -25,6 +25,9 @@ const SERVER_KEYS: [&str; 9] = [
 /// Keys of `[polling]`, each of which a variable can set.
 pub(super) const POLLING: [&str; 2] = ["enabled", "workers"];
 
+/// Keys of `[mqtt]` that a variable can set.
+const MQTT_KEYS: [&str; 6] = ["broker", "user", "password.env", "password.file", "discovery_prefix", "base_topic"];
+
 /// Keys of a `[[connection]]` that a variable can set.
 const CONNECTION_KEYS: [&str; 14] = [
     "base_url",
@@ -73,6 +76,10 @@ impl Environment {
         self.pick("backup", &BACKUP)
     }
 
+    pub(super) fn of_mqtt(&self) -> Variables {
+        self.pick("mqtt", &MQTT_KEYS)
+    }
+
     pub(super) fn of_connection(&self, name: &str) -> Variables {
         self.pick(&format!("connection.{name}"), &CONNECTION_KEYS)
     }
@@ -92,6 +99,7 @@ impl Environment {
         known.extend(SERVER_KEYS.iter().map(|key| variable(&format!("server.{key}"))));
         known.extend(POLLING.iter().map(|key| variable(&format!("polling.{key}"))));
         known.extend(BACKUP.iter().map(|key| variable(&format!("backup.{key}"))));
+        known.extend(MQTT_KEYS.iter().map(|key| variable(&format!("mqtt.{key}"))));
         let mut owners: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for name in connections {
             owners.entry(variable(name)).or_default().insert(name);

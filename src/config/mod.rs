@@ -11,6 +11,7 @@ mod environment;
 mod finish;
 mod gateway;
 mod limits;
+mod mqtt;
 mod oauth;
 mod pages;
 mod place;
@@ -39,6 +40,7 @@ use crate::domain::backup::BackupSpec;
 use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
+use crate::domain::mqtt::MqttSpec;
 use crate::domain::polling::PollingSpec;
 use crate::domain::proxy::TrustedProxy;
 use crate::domain::setting::Setting;
@@ -62,10 +64,12 @@ pub struct Settings {
     pub polling: PollingSpec,
     /// `None`: none is made without anybody asking.
     pub backup: Option<BackupSpec>,
+    /// The broker that is told how everything stands; `None`: none is.
+    pub mqtt: Option<MqttSpec>,
     pub connections: Vec<ConnectionSpec>,
     /// For targets that are put while the appliance runs.
     pub puttable: Puttable,
-    /// The keys of `[server]`, `[polling]` and `[backup]`, as they are shown.
+    /// The keys of `[server]`, `[polling]`, `[backup]` and `[mqtt]`, as they are shown.
     pub shown: Vec<Setting>,
 }
 
@@ -202,7 +206,7 @@ fn read(
     let document = Document::new(0, &file.display().to_string(), text);
     let Some(table) = document.tables(text, &mut problems) else { return Err(problems.into_errors()) };
     let root = Section::root(&document, table.get_ref());
-    root.only(&["server", "polling", "backup", "connection"], &[], &mut problems);
+    root.only(&["server", "polling", "backup", "mqtt", "connection"], &[], &mut problems);
     let folder = file.parent().unwrap_or(Path::new(""));
     let section = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
     let server = server::read(section.as_ref(), folder, &mut problems);
@@ -214,16 +218,22 @@ fn read(
     let section = root.clone().with_variables(environment.of_backup().under("backup")).table("backup", &mut problems);
     let backup = backup::read(section.as_ref(), folder, &mut problems);
     shown.extend(server::shown_backup(section.as_ref(), backup.as_ref()));
+    let section = root.clone().with_variables(environment.of_mqtt().under("mqtt")).table("mqtt", &mut problems);
+    let mut mqtt = mqtt::read(section.as_ref(), folder, &mut problems);
+    shown.extend(mqtt::shown(section.as_ref(), mqtt.as_ref()));
     let mut reader = Reader::new(folder, environment, recipes, expressions);
     let sections = root.tables("connection", &mut problems);
     let mut connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
+    if let Some(SecretSource::Env(variable)) = mqtt.as_ref().map(|mqtt| &mqtt.password) {
+        reader.credentials.insert(variable.clone());
+    }
     environment.check(&reader.names, &reader.credentials, &mut problems);
     let puttable = reader.puttable;
     if let Some(file) = &server.environment_file {
-        server::list_variables(file, &mut connections);
+        server::list_variables(file, &mut connections, mqtt.as_mut());
     }
     if problems.is_empty() {
-        Ok(Settings { server, polling, backup, connections, puttable, shown })
+        Ok(Settings { server, polling, backup, mqtt, connections, puttable, shown })
     } else {
         Err(problems.into_errors())
     }

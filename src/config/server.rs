@@ -8,6 +8,7 @@ use super::{door, gateway, words};
 use crate::domain::backup::{BackupSpec, When};
 use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
+use crate::domain::mqtt::MqttSpec;
 use crate::domain::polling::{MOST_WORKERS, PollingSpec};
 use crate::domain::proxy::TrustedProxy;
 use crate::domain::setting::{Setting, Source};
@@ -113,7 +114,8 @@ pub(super) fn shown_backup(section: Option<&Section<'_>>, spec: Option<&BackupSp
     values.into_iter().map(|(key, value)| setting("backup", section, key, value)).collect()
 }
 
-fn setting(table: &str, section: Option<&Section<'_>>, key: &str, value: String) -> Setting {
+/// A key with its value, and where it stands.
+pub(super) fn setting(table: &str, section: Option<&Section<'_>>, key: &str, value: String) -> Setting {
     let place = section.filter(|section| section.has(key)).map(|section| section.place_of(key));
     let source = match place {
         None => Source::Usual,
@@ -139,12 +141,13 @@ pub(super) fn read_polling(section: Option<&Section<'_>>, p: &mut Problems) -> P
 }
 
 /// What the connections read from variables is looked up in this file first: it can change while the process runs, its environment cannot.
-pub(super) fn list_variables(file: &Path, connections: &mut [ConnectionSpec]) {
+pub(super) fn list_variables(file: &Path, connections: &mut [ConnectionSpec], mqtt: Option<&mut MqttSpec>) {
     let listed = |source: &mut SecretSource| {
         if let SecretSource::Env(name) = source {
             *source = SecretSource::Listed { file: file.to_owned(), name: std::mem::take(name) };
         }
     };
+    mqtt.into_iter().for_each(|mqtt| listed(&mut mqtt.password));
     for spec in connections {
         listed(&mut spec.secret);
         spec.oauth.iter_mut().for_each(|oauth| listed(&mut oauth.client_secret));

@@ -13,6 +13,7 @@ pub mod ids;
 pub mod item;
 pub mod job;
 pub mod limit;
+pub mod mqtt;
 pub mod oauth;
 pub mod operator;
 pub mod outcome;

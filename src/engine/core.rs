@@ -4,6 +4,7 @@ pub use super::conn::Conn;
 
 use super::access::Access;
 use super::backups::Backups;
+use super::broker::Link;
 use super::connections::Connections;
 use super::gateway::room::Room;
 use super::notes::Notes;
@@ -68,6 +69,8 @@ pub struct Core {
     pub regular: Regular,
     /// The last that somebody asked for.
     pub backups: Backups,
+    /// To a broker of MQTT.
+    pub link: Link,
     pub stop: CancellationToken,
     /// What a crash left behind is settled and the loops run. Before that nobody's wish is taken up.
     pub begun: CancellationToken,
@@ -116,6 +119,7 @@ impl Core {
             notes: Notes::of_start(notes),
             regular: Regular::default(),
             backups: Backups::default(),
+            link: Link::default(),
             stop: CancellationToken::new(),
             begun: CancellationToken::new(),
             events: broadcast::channel(EVENT_BUFFER).0,

@@ -14,13 +14,14 @@
 //! * [`probe`] one question by hand, to see what the provider says
 //! * [`burning`] how the units of a limit go · [`series`] how the fields of an item went
 //! * [`stood`] how connections stood, change by change
-//! * [`flat`] value by value, for other programs · [`webhooks`] tell them · [`findings`] what the owners should know · [`words`] the sentences
+//! * [`flat`] value by value, for other programs · [`broker`] whether one of MQTT is told · [`webhooks`] tell them · [`findings`] what the owners should know · [`words`] the sentences
 
 pub mod access;
 pub mod accounts;
 pub mod appliance;
 pub mod backups;
 pub mod banners;
+pub mod broker;
 pub mod budgets;
 pub mod build;
 pub mod burning;

@@ -3,6 +3,7 @@
 //! Field names are the JSON contract. Times are RFC 3339 UTC; ages are whole seconds, lengths that somebody chose seconds.
 
 mod banner;
+mod broker;
 mod burn;
 mod controls;
 mod denied;
@@ -21,6 +22,7 @@ mod words;
 use crate::domain::ids::{ChargeId, EventId, JobId};
 use crate::domain::state::State;
 pub use banner::{ActionKind, ActionView, BannerView, TurnView};
+pub use broker::BrokerView;
 pub use burn::{BurnView, LevelView};
 pub use controls::*;
 pub use denied::Denied;

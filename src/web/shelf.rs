@@ -108,6 +108,10 @@ pub trait Shelf: Keeper {
     fn entrances(&self, connection: &str) -> Vec<Entrance>;
     fn gateway_counts(&self) -> Vec<(ConnectionKey, How, u64)>;
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing>;
+    /// How the link to a broker of MQTT stands; `None`: there is none.
+    fn broker(&self) -> Option<BrokerView> {
+        self.appliance().ok()?.broker()
+    }
     /// The appliance itself, for pages that write connections; one that was made by hand has none.
     fn appliance(&self) -> Result<&Appliance, Denied> {
         Err(Denied::Unavailable("connections cannot be written here".to_owned()))

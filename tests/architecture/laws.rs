@@ -13,13 +13,14 @@ const fn room(name: &'static str, may_use: &'static [&'static str]) -> Room {
     Room { name, may_use }
 }
 
-/// main > app > cli, web > engine > store, upstream > rules > domain; no arrow back, no circle.
+/// main > app > cli, web, mqtt > engine > store, upstream > rules > domain; no arrow back, no circle.
 pub const ROOMS: &[Room] = &[
     room("lib", &[]),
     room("main", &["app", "cli"]),
-    room("app", &["cli", "web", "engine", "store", "upstream", "config", "rules", "domain", "demo", "clock"]),
+    room("app", &["cli", "web", "mqtt", "engine", "store", "upstream", "config", "rules", "domain", "demo", "clock"]),
     room("cli", &["engine", "store", "config", "rules", "domain", "clock"]),
     room("web", &["engine", "rules", "domain"]),
+    room("mqtt", &["engine", "upstream", "domain"]),
     room("engine", &["store", "upstream", "rules", "domain", "clock"]),
     room("store", &["rules", "domain", "clock"]),
     room("upstream", &["rules", "domain", "clock"]),
@@ -42,6 +43,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("utoipa_axum", &["web"]),
     ("rust_embed", &["web", "config"]),
     ("clap", &["cli", "main"]),
+    ("rumqttc", &["mqtt"]),
 ];
 
 /// Rooms of pure decisions and nouns: `now` is an argument, nothing is awaited, nothing is read or written.
@@ -68,7 +70,7 @@ pub const CLOCK_FILES: &[&str] = &["src/clock.rs", "src/clock/", "src/demo/irrig
 
 const TIMERS: &[&str] = &["sleep", "sleep_until", "interval", "interval_at", "timeout", "timeout_at", "*"];
 /// Rooms that may wait by themselves: for sockets, for ticks. `store` and below never do.
-pub const WAITERS: &[&str] = &["engine", "web", "upstream", "app", "cli", "demo", "clock"];
+pub const WAITERS: &[&str] = &["engine", "web", "mqtt", "upstream", "app", "cli", "demo", "clock"];
 
 const FILE_LINES: usize = 400;
 const FUNCTION_LINES: usize = 60;

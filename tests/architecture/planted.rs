@@ -125,6 +125,7 @@ fn a_crate_outside_its_room_is_caught() {
             "reqwest belongs to upstream",
         ),
         caught(laws::crates, "src/cli/mod.rs", "fn f() { axum::serve(a, b); }", "axum belongs to web"),
+        caught(laws::crates, "src/app/mqtt.rs", "use rumqttc::AsyncClient;", "rumqttc belongs to mqtt"),
         caught(laws::crates, "src/demo/page.rs", "#[derive(askama::Template)] struct P;", "askama belongs to web"),
         caught(
             laws::crates,

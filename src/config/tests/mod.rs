@@ -3,6 +3,7 @@
 mod backup;
 mod errors;
 mod manual;
+mod mqtt;
 mod overlay;
 mod pages;
 mod put;

@@ -291,7 +291,7 @@ fn variables_are_checked_like_the_file() {
          environment: LARDER_CONNECTION_YARD_POLL_ENABLED: must be true or false\n\
          environment: LARDER_CONNECTION_ATTIC_BASE_URL: unknown variable; did you mean `LARDER_CONNECTION_YARD_BASE_URL`?\n\
          environment: LARDER_SERVER_LISTN: unknown variable; did you mean `LARDER_SERVER_LISTEN`?\n\
-         environment: LARDER_SPARE_KEY: unknown variable; the nearest are: LARDER_SERVER_DATA, LARDER_BACKUP_KEEP, LARDER_CONFIG"
+         environment: LARDER_SPARE_KEY: unknown variable; the nearest are: LARDER_SERVER_DATA, LARDER_BACKUP_KEEP, LARDER_MQTT_USER"
     );
 }
 

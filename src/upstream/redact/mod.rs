@@ -65,8 +65,8 @@ impl Secret {
         if fits { Ok(Secret(value)) } else { Err("it is not a token".to_owned()) }
     }
 
-    /// The value itself. For the door alone, which puts it on the wire.
-    pub(super) fn expose(&self) -> &str {
+    /// The value itself. For who puts it on the wire alone: the door, and the link to a broker.
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 }

@@ -3,13 +3,13 @@
 
 use super::backups::{self, Backups};
 use super::reader::{Clock, Decimal};
-use super::show::{self, Moment};
+use super::show::{self, Face, Moment};
 use super::{Frame, Visit, html, segment};
 use crate::domain::ids::Organization;
 use crate::domain::setting::{Setting, Source};
 use crate::domain::time::ClockTrust;
 use crate::engine::appliance::Health;
-use crate::engine::view::PollingView;
+use crate::engine::view::{BrokerView, PollingView};
 use crate::web::errors::Problem;
 use crate::web::{WebState, base, health};
 use askama::Template;
@@ -31,6 +31,8 @@ struct Page {
     facts: Vec<(&'static str, String)>,
     backups: Option<Backups>,
     own_names: &'static str,
+    /// Of MQTT, for who may read the whole installation.
+    broker: Option<Broker>,
     /// `None` for who may not read the whole installation.
     rows: Option<Vec<Row>>,
     organization: Option<String>,
@@ -39,6 +41,12 @@ struct Page {
     clocks: [(&'static str, bool); 2],
     /// Word, an example, and whether it is the reader's.
     decimals: [(&'static str, String, bool); 2],
+}
+
+struct Broker {
+    to: String,
+    since: Option<Moment>,
+    trouble: Option<(Moment, String)>,
 }
 
 struct Row {
@@ -63,6 +71,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         facts: facts(&web, &headers, &health),
         started: face.moment(health.started_at),
         notes: health.notes,
+        broker: web.shelf().broker().filter(|_| visit.viewer.sees_all()).map(|view| broker(&face, view)),
         own_names: OWN_NAMES,
         rows: visit.viewer.sees_all().then(|| web.configured().now().iter().map(|s| row(s, &polling)).collect()),
         usage: format!("o/{}/usage", segment(organization.as_str())),
@@ -73,6 +82,14 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         frame,
     };
     Ok(html(StatusCode::OK, &page))
+}
+
+fn broker(face: &Face, view: BrokerView) -> Broker {
+    Broker {
+        to: view.to,
+        since: face.maybe(view.connected_since),
+        trouble: view.trouble.map(|(at, why)| (face.moment(at), why)),
+    }
 }
 
 fn sentence(health: &Health) -> &'static str {
