@@ -11,6 +11,7 @@ use super::route::Route;
 use super::undoing::{self, Undoing, Undone};
 use super::wire::Socket;
 use crate::domain::ids::{ConnectionKey, CredentialId};
+use crate::domain::octets;
 use crate::domain::reply::Failure;
 use crate::domain::time::{Stamp, Steady};
 use crate::rules::text;
@@ -229,14 +230,14 @@ impl HttpDoor {
         Ok(relayed)
     }
 
-    /// Lower-case names; what is no text is left out, secrets are taken out.
+    /// Lower-case names; secrets are taken out.
     fn for_clients(&self, headers: &HeaderMap) -> Vec<(String, String)> {
         let named = hop_names(headers);
         let kept = headers
             .iter()
             .filter(|(name, _)| !NOT_FOR_CLIENTS.contains(&name.as_str()) && !named.contains(name.as_str()));
-        let text = kept.filter_map(|(name, value)| Some((name, std::str::from_utf8(value.as_bytes()).ok()?)));
-        text.map(|(name, value)| (name.as_str().to_owned(), self.redactor.text(value).into_owned())).collect()
+        let text = kept.map(|(name, value)| (name, octets::text(value.as_bytes())));
+        text.map(|(name, value)| (name.as_str().to_owned(), self.redactor.text(&value).into_owned())).collect()
     }
 }
 
