@@ -280,3 +280,47 @@ async fn what_a_provider_says_on_the_way_is_no_answer() {
     }
     assert_eq!(provider.asked().len(), 1);
 }
+
+/// Where the provider counts no 304, a client that has the answer already costs nothing though nothing is kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_s_own_condition_goes_out_where_a_304_is_free_and_nothing_is_kept() {
+    let provider = Script::answering(|asked| match asked.header("if-none-match") {
+        "\"v1\"" => wire::http(304, &[("etag", "\"v1\"")], b""),
+        _ => json(200, &[("etag", "\"v1\""), ("cache-control", "max-age=60")], "{\"v\":1}"),
+    })
+    .await;
+    for (word, settled) in [("free", "voided"), ("charged", "posted")] {
+        let tuned = config(&provider.base_url(), "http").tuned(|c| c.conditional(word));
+        let app = TestApp::start(tuned).await;
+        let has_it = || Ask::get("/gateway/hub/x").header("if-none-match", "v1");
+        let told = app.send(has_it()).await.expect(304);
+        assert_eq!((told.body.as_str(), told.header("etag")), ("", Some("\"v1\"")));
+        assert_eq!(app.ledger("hub").await[0]["settlement"], settled, "{word}");
+        app.get("/gateway/hub/x").await.expect(200);
+        assert_eq!(app.send(has_it()).await.expect(304).header("age").map(|_| ()), Some(()), "from what is kept");
+    }
+    let conditions: Vec<String> =
+        provider.asked().iter().map(|asked| asked.header("if-none-match").to_owned()).collect();
+    assert_eq!(conditions, ["\"v1\"", "", ""], "with a price on it the whole is asked for, for all");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_s_policy_stands_where_nothing_could_run_and_what_is_stale_warns_of_itself() {
+    let provider = Script::answering(|asked| {
+        let kind = if asked.path() == "/page" { "text/html" } else { "application/json" };
+        let policy = ("content-security-policy", "default-src 'self'");
+        match asked.number {
+            0 | 1 => wire::http(200, &[("content-type", kind), policy], b"{}"),
+            _ => wire::http(503, &[], b"down"),
+        }
+    })
+    .await;
+    let app = TestApp::start(config(&provider.base_url(), "http")).await;
+    let policy = |reply: &Reply| reply.header("content-security-policy").unwrap_or_default().to_owned();
+    assert!(policy(&app.get("/gateway/hub/page").await.expect(200)).starts_with("sandbox"));
+    let data = app.get("/gateway/hub/data").await.expect(200);
+    assert_eq!((policy(&data).as_str(), data.header("warning")), ("default-src 'self'", None));
+    let stale = app.get("/gateway/hub/data").await.expect(200);
+    assert!(stale.header("warning").is_some_and(|warning| warning.starts_with("110 larder")), "{stale:?}");
+    assert!(stale.header("larder-stale").is_some(), "{stale:?}");
+}

@@ -18,6 +18,8 @@ struct Truth {
     access: Arc<Mutex<String>>,
     issued: Arc<AtomicU32>,
     expires_in: u32,
+    /// The secret of the client that it knows.
+    client: Arc<Mutex<String>>,
     /// Answers in place of the usual ones.
     token_answer: Arc<Mutex<Option<Vec<u8>>>>,
 }
@@ -32,6 +34,7 @@ impl Truth {
             access: Arc::new(Mutex::new("no access yet".to_owned())),
             issued: Arc::default(),
             expires_in,
+            client: Arc::new(Mutex::new(CLIENT_SECRET.to_owned())),
             token_answer: Arc::default(),
         }
     }
@@ -65,9 +68,10 @@ impl Truth {
         }
         let form = asked.form();
         let mut refresh = self.refresh.lock().unwrap();
-        if form.get("refresh_token") != Some(&*refresh)
-            || form.get("client_secret").map(String::as_str) != Some(CLIENT_SECRET)
-        {
+        if form.get("client_secret") != Some(&*self.client.lock().unwrap()) {
+            return json(401, &[], &json!({"error": "invalid_client"}).to_string());
+        }
+        if form.get("refresh_token") != Some(&*refresh) {
             return json(
                 400,
                 &[],
@@ -728,5 +732,40 @@ async fn a_refresh_token_that_is_granted_anew_is_taken_at_sighup() {
     })
     .await;
     assert_eq!(reads(&app, "yard").await["target"]["item_count"], 1);
+    tells_no_token(&app, &provider).await;
+}
+
+/// The provider has another secret of the client, and SIGHUP has it read: who asks through the gateway is answered again.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_client_secret_is_taken_at_sighup_for_clients_of_the_gateway() {
+    let truth = Truth::new(3600);
+    let provider = provider(&truth).await;
+    let keys = tempfile::tempdir().expect("a temporary folder");
+    let file = keys.path().join("keys.env");
+    let refresh = truth.refresh();
+    let says = |client: &str| {
+        std::fs::write(&file, format!("YARD_REFRESH={refresh}\nYARD_CLIENT={client}\n"))
+            .expect("the test's own folder");
+    };
+    says(CLIENT_SECRET);
+    let mut config = config(&truth, &[connection("yard", &provider, "")]);
+    config.server.push(format!("environment_file = \"{}\"", file.display()));
+    let mut app = TestApp::start(config).await;
+    app.get("/gateway/yard/x/1").await.expect(200);
+
+    let changed = format!("client-secret-changed-{}", std::process::id());
+    *truth.client.lock().unwrap() = changed.clone();
+    truth.revokes_access();
+    let refused = app.get("/gateway/yard/x/2").await;
+    assert!(refused.status >= 400, "neither its token nor its secret is known any more: {refused:?}");
+    app.is_given(&changed);
+    says(&changed);
+    app.rereads();
+    eventually("the new secret is used", SOON, || async {
+        let answered = app.get("/gateway/yard/x/3").await.status == 200;
+        let with_it = provider.asked_of("/token").iter().any(|a| a.form().get("client_secret") == Some(&changed));
+        (answered && with_it).then_some(())
+    })
+    .await;
     tells_no_token(&app, &provider).await;
 }

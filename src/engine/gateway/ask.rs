@@ -5,8 +5,9 @@ use super::flight::Landing;
 use super::given::{Halt, PassedOn};
 use super::place::{Address, Entry};
 use super::{filed, readings, room};
-use crate::domain::gateway::{Freshness, Kept, Reading, Shelved};
+use crate::domain::gateway::{Freshness, Kept, Reading, Shelved, joined};
 use crate::domain::ids::{Caller, Endpoint};
+use crate::domain::octets;
 use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::spec::{CommandSpec, Conditional};
 use crate::engine::core::{Conn, Core};
@@ -14,8 +15,9 @@ use crate::engine::fetch::exchange::Asking;
 use crate::engine::fetch::pass::{Heard, Late, Passage, pass};
 use crate::engine::fetch::{MOMENT, Stopped};
 use crate::rules::gateway::{
-    Answered, Asked, ByHead, CAPABILITY, NotKept, Pattern, Policy, Seen, Times, Wishes, announces, as_passed, by_head,
-    confirmed, fits, has_own_fields, is_conditional, key, may_keep, shelve, validators, variant,
+    Answered, Asked, ByHead, CAPABILITY, NotKept, Pattern, Policy, Seen, Times, Wishes, announces, as_passed, as_tags,
+    by_head, confirmed, fits, has_own_fields, is_conditional, is_revalidating, key, may_keep, shelve, validators,
+    variant,
 };
 use crate::store::Write;
 use crate::upstream::pass::{Passing, Relayed};
@@ -38,6 +40,8 @@ pub struct Question {
     pub authorized: bool,
     /// As the client wants it, part or condition and all: nobody shares it, and it is not kept.
     pub alone: bool,
+    /// A 304 costs nothing, and nothing is kept that it could save: the client's own condition goes out with it.
+    pub forwards: bool,
     /// What is kept, and may still stand.
     pub known: Option<Arc<Entry>>,
 }
@@ -52,7 +56,7 @@ impl Question {
 /// them.
 pub fn as_text(headers: &HeaderMap) -> Vec<(String, String)> {
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let value = octets::text(value.as_bytes());
         (name != hyper::header::ACCEPT_ENCODING).then(|| (name.as_str().to_owned(), value))
     };
     headers.iter().filter_map(text).collect()
@@ -125,7 +129,7 @@ impl Inquiry<'_> {
                 most: room::largest(core),
                 in_time: conn.sharing.counts_in_flight(),
             },
-            conditional: !validators.is_empty(),
+            conditional: !validators.is_empty() || question.forwards,
             with: Vec::new(),
             patience: MOMENT,
             unwanted,
@@ -165,15 +169,23 @@ fn outgoing(question: &Question, policy: &Policy<'_>, asked_with: &[(String, Str
         let own: Vec<HeaderName> = headers.keys().filter(|name| is_conditional(name.as_str())).cloned().collect();
         own.into_iter().for_each(|name| _ = headers.remove(name));
     }
+    if question.forwards {
+        let told = question.sent.iter().filter(|(name, _)| is_revalidating(name));
+        let tags = joined(&question.sent, "if-none-match").map(|field| ("if-none-match".to_owned(), as_tags(&field)));
+        let condition = tags.or_else(|| told.last().cloned());
+        condition.iter().for_each(|condition| put(&mut headers, condition));
+    }
     if policy.freshness == Freshness::Http && announces(policy.targeted) {
         headers.append("surrogate-capability", HeaderValue::from_static(CAPABILITY));
     }
-    for (name, value) in asked_with {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            headers.insert(name, value);
-        }
-    }
+    asked_with.iter().for_each(|validator| put(&mut headers, validator));
     headers
+}
+
+fn put(headers: &mut HeaderMap, (name, value): &(String, String)) {
+    if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(&octets::octets(value))) {
+        headers.insert(name, value);
+    }
 }
 
 fn judged(question: &Question, policy: &Policy<'_>, relayed: &Relayed, verdict: Verdict) -> Verdict {
@@ -284,7 +296,7 @@ fn landed(
     let is_passed = match outcome {
         Outcome::Data | Outcome::NotReady | Outcome::Gone | Outcome::Redirected | Outcome::Unexpected => true,
         // To the client's own condition; to one of ours it confirms nothing that is there.
-        Outcome::NotModified => question.alone,
+        Outcome::NotModified => question.alone || question.forwards,
         _ => is_error,
     };
     // An error, or a success that cannot be believed: the last good answer is better where there is one (law 4).
@@ -299,7 +311,8 @@ fn landed(
             match rest {
                 Some(rest) => Landing::Long(Some((passed, rest)).into()),
                 None => {
-                    let may_share = policy.freshness == Freshness::Memo && !question.wishes.no_store;
+                    let is_for_all = policy.freshness == Freshness::Memo || outcome == Outcome::NotModified;
+                    let may_share = is_for_all && !question.wishes.no_store;
                     let shared = may_share.then(|| variant(&passed.headers, &question.sent)).flatten();
                     Landing::Passed { answer: Arc::new(passed), shared, doubted, word }
                 }

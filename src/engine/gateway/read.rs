@@ -7,9 +7,10 @@ use super::given::{Given, Halt};
 use super::place::{Address, Entry};
 use super::{Entrance, filed, room};
 use crate::domain::gateway::{Kept, Reading};
+use crate::domain::spec::Conditional;
 use crate::domain::time::Now;
 use crate::rules::gateway::{
-    CacheStatus, Decision, Fallback, Forward, Life, Wishes, decide, fits, life, select, stands,
+    CacheStatus, Decision, Fallback, Forward, Life, Wishes, decide, fits, is_revalidating, life, select, stands,
 };
 use hyper::header::{CACHE_CONTROL, HeaderMap, RANGE};
 use std::sync::Arc;
@@ -77,6 +78,7 @@ impl Entrance {
                 wishes,
                 authorized: wanted.authorized,
                 alone,
+                forwards: !alone && self.forwards(&sent, &look),
                 known: look.entry.clone(),
             };
             let single = alone || wishes.no_store || flown >= MOST_FLIGHTS;
@@ -109,6 +111,12 @@ impl Entrance {
         });
         let decision = decide(wishes, entry.as_ref().map(|e| e.head()), elsewhere, &policy, false, now);
         Look { entry, decision }
+    }
+
+    /// Whether the client's own condition goes out: where a 304 costs nothing, and nothing is kept that would be renewed.
+    fn forwards(&self, sent: &[(String, String)], look: &Look) -> bool {
+        let is_free = self.conn.spec.conditional == Conditional::Free && look.entry.is_none();
+        is_free && sent.iter().any(|(name, _)| is_revalidating(name))
     }
 
     /// What was read with another key is not served for this one (P1).
@@ -157,6 +165,7 @@ impl Entrance {
             wishes: *wishes,
             authorized: wanted.authorized,
             alone: false,
+            forwards: false,
             known: look.entry.clone(),
         };
         let (passenger, leads) = self.boards(question, false);
@@ -171,6 +180,8 @@ impl Entrance {
         let known = question.address.place.with(|entries| {
             let mut names: Vec<String> =
                 entries.iter().flat_map(|e| e.head().variant.iter()).map(|(n, _)| n.clone()).collect();
+            let own = question.sent.iter().filter(|(name, _)| question.forwards && is_revalidating(name));
+            names.extend(own.map(|(name, _)| name.clone()));
             names.sort_unstable();
             names.dedup();
             names

@@ -4,7 +4,7 @@
 
 use super::directives::{Directives, seconds};
 use super::gate::Policy;
-use super::moment::date;
+use super::moment::{date, http_date};
 use crate::domain::gateway::{Freshness, Head, Kept};
 use crate::domain::time::{Now, Span, Wall};
 
@@ -67,8 +67,8 @@ fn lifetime(head: &Head, policy: &Policy<'_>) -> Span {
     if said.addressed {
         return Span::ZERO;
     }
-    // A date that is none, like `0`, is past; of several the first counts.
-    let end = headers.iter().find(|(name, _)| name == "expires").and_then(|(_, value)| date(value));
+    // What is no date of HTTP, like `0`, is past; of several the first counts.
+    let end = headers.iter().find(|(name, _)| name == "expires").and_then(|(_, value)| http_date(value));
     let made = made_at(headers).unwrap_or(head.as_of.wall);
     end.map_or(Span::ZERO, |end| end.since(made))
 }

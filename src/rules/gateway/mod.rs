@@ -43,5 +43,6 @@ pub use pattern::Pattern;
 pub use ready::Happened;
 pub use targeted::{CAPABILITY, announces};
 pub use validation::{
-    ByHead, by_head, confirmed, confirms, etag, is_conditional, is_unmodified, last_modified, validators,
+    ByHead, as_tags, by_head, confirmed, confirms, etag, is_conditional, is_revalidating, is_unmodified, last_modified,
+    validators,
 };

@@ -33,6 +33,36 @@ pub(super) fn date(text: &str) -> Option<Wall> {
     (moment >= 0).then_some(Wall(moment))
 }
 
+/// A date in one of the three forms of HTTP, in any case, and nothing written beside them: what RFC 9111 section 5.3 takes for a date in
+/// `Expires`, where any other is past.
+pub(super) fn http_date(text: &str) -> Option<Wall> {
+    let text = text.trim().to_ascii_lowercase();
+    let parts: Vec<&str> = text.split(' ').collect();
+    let digits = |text: &str, count: usize| number(text, count..=count).is_some();
+    let is_time = |time: &str| time.len() == 8 && time.split(':').filter(|part| digits(part, 2)).count() == 3;
+    let (is_day, is_month) = (|day: &str| DAYS.contains(&day), |month: &str| MONTHS.contains(&month));
+    let is_one = match parts[..] {
+        [day, date, month, year, time, "gmt"] => {
+            let is_date = digits(date, 2) && is_month(month) && digits(year, 4);
+            day.strip_suffix(',').is_some_and(is_day) && is_date && is_time(time)
+        }
+        [day, date, time, "gmt"] => {
+            let date: Vec<&str> = date.split('-').collect();
+            let is_date =
+                matches!(date[..], [day, month, year] if digits(day, 2) && is_month(month) && digits(year, 2));
+            day.strip_suffix("day,").is_some_and(is_weekday) && is_date && is_time(time)
+        }
+        [day, month, "", date, time, year] => {
+            is_day(day) && is_month(month) && digits(date, 1) && is_time(time) && digits(year, 4)
+        }
+        [day, month, date, time, year] => {
+            is_day(day) && is_month(month) && digits(date, 2) && is_time(time) && digits(year, 4)
+        }
+        _ => false,
+    };
+    date(&text).filter(|_| is_one)
+}
+
 /// The same, written.
 pub(super) fn date_of(wall: Wall) -> String {
     let since = std::time::Duration::from_millis(u64::try_from(wall.0).unwrap_or_default());
@@ -87,6 +117,33 @@ mod tests {
     }
 
     #[test]
+    fn three_forms_are_dates_of_http_and_no_other() {
+        for text in [
+            "Thu, 18 Aug 2050 02:01:18 GMT",
+            "Thursday, 18-Aug-50 02:01:18 GMT",
+            "Thu Aug 18 02:01:18 2050",
+            "THU, 18 aug 2050 02:01:18 gMT",
+        ] {
+            assert_eq!(http_date(text), Some(Wall(THEN)), "{text}");
+        }
+        assert_eq!(http_date("Mon Aug  8 02:01:18 2050"), date("Mon, 08 Aug 2050 02:01:18 GMT"));
+        for text in [
+            "Thu 18 Aug 2050 02:01:18 GMT",
+            "Thu, 18  Aug  2050 02:01:18 GMT",
+            "Thu, 18-Aug-2050 02:01:18 GMT",
+            "Thu, 18 Aug 50 02:01:18 GMT",
+            "Thu, 18 Aug 2050 02.01.18 GMT",
+            "Thu, 18 Aug 2050 2:01:18 GMT",
+            "18 Aug 2050 02:01:18 GMT",
+            "Thu, 18 Aug 2050 02:01:18 UTC",
+            "0",
+            "",
+        ] {
+            assert_eq!(http_date(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn what_may_mean_another_is_none() {
         for text in [
             "",
@@ -118,7 +175,7 @@ mod tests {
 
         #[test]
         fn any_text_is_survived(text in ".{0,40}") {
-            _ = date(&text);
+            _ = (date(&text), http_date(&text));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Specification 1.0), whose parameters name whom it means. Must not know which of them a connection listens to.
 
 use super::directives::{directive, seconds, split};
+use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
 /// By which name `Surrogate-Control` means this cache.
 pub const CAPABILITY: &str = "larder=\"Surrogate/1.0\"";
@@ -15,23 +16,44 @@ pub fn announces(targeted: &[String]) -> bool {
 
 /// The directives of a field of this name that are meant for this cache. `None`: none is, or it cannot be read, and others count.
 pub(super) fn addressed(name: &str, field: &str) -> Option<Vec<(String, Option<String>)>> {
+    if name != SURROGATE {
+        return of_dictionary(field);
+    }
     let mut found = Vec::new();
     for member in split(field, b',').into_iter().filter(|member| !member.trim().is_empty()) {
         let mut parts = split(member, b';').into_iter().map(str::trim);
         let first = parts.next()?;
         let others: Vec<&str> = parts.collect();
-        let is_surrogate = name == SURROGATE;
-        if is_surrogate && !others.is_empty() && !others.contains(&OWN) {
+        if !others.is_empty() && !others.contains(&OWN) {
             continue;
         }
         let (word, value) = directive(first)?;
         // Beyond its life a surrogate may be told how much longer it may serve: `max-age=600+60`.
-        let life = |value: String| if is_surrogate { value.split('+').next().map(str::to_owned) } else { Some(value) };
-        let value = value.and_then(life);
+        let value = value.and_then(|value| value.split('+').next().map(str::to_owned));
         if matches!(word.as_str(), "max-age" | "s-maxage") {
             seconds(value.as_deref())?;
         }
         found.push((word, value));
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// A targeted field is a dictionary (RFC 9213 section 2.1): what is none is as if it were not there, and so is one whose lifetime is no number
+/// of seconds. Parameters mean nothing, and of two members the last counts.
+fn of_dictionary(field: &str) -> Option<Vec<(String, Option<String>)>> {
+    let members: Dictionary = Parser::new(field).parse().ok()?;
+    let mut found = Vec::new();
+    for (key, member) in &members {
+        let value = match member {
+            ListEntry::Item(Item { bare_item: BareItem::Boolean(true), .. }) => None,
+            ListEntry::Item(Item { bare_item: BareItem::Boolean(false), .. }) => continue,
+            ListEntry::Item(Item { bare_item: BareItem::Integer(number), .. }) => Some(number.to_string()),
+            ListEntry::Item(_) | ListEntry::InnerList(_) => Some(String::new()),
+        };
+        if matches!(key.as_str(), "max-age" | "s-maxage") {
+            seconds(value.as_deref())?;
+        }
+        found.push((key.as_str().to_owned(), value));
     }
     (!found.is_empty()).then_some(found)
 }
@@ -63,7 +85,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_not_listened_to() {
-        for field in ["", ",", "max-age =60", "max-age= 60", "max-age=x, no-store", "max-age=1.5", "\"x\""] {
+        for field in [
+            "",
+            ",",
+            "max-age =60",
+            "max-age= 60",
+            "max-age=x, no-store",
+            "max-age=1.5",
+            "\"x\"",
+            "max-age=\"60\"",
+            "MaX-aGe=60",
+            "max-age=-1",
+            "max-age=60, &&&",
+        ] {
             let said = of(&[("cdn-cache-control", field), ("cache-control", "max-age=5")], &["cdn-cache-control"]);
             assert_eq!((said.addressed, said.max_age), (false, Some(Span::from_secs(5))), "{field:?}");
         }
@@ -86,6 +120,8 @@ mod tests {
         ] {
             assert_eq!(life(field), Some(wanted), "{field}");
         }
+        let twice = of(&[("cdn-cache-control", "max-age=30, max-age=60")], &["cdn-cache-control"]);
+        assert_eq!(twice.max_age, Some(Span::from_secs(60)), "the last counts");
         let parameters = of(&[("cdn-cache-control", "max-age=60;other")], &["cdn-cache-control"]);
         assert_eq!(parameters.max_age, Some(Span::from_secs(60)), "elsewhere parameters mean nothing");
     }

@@ -18,6 +18,21 @@ pub fn is_conditional(name: &str) -> bool {
     matches!(name, "if-none-match" | "if-modified-since" | "if-match" | "if-unmodified-since" | "if-range")
 }
 
+/// Those of them by which a client asks whether what it has still stands.
+pub fn is_revalidating(name: &str) -> bool {
+    matches!(name, "if-none-match" | "if-modified-since")
+}
+
+/// A client's list of tags as it goes out: each in its quotes, which some clients leave away.
+pub fn as_tags(field: &str) -> String {
+    let quoted = |tag: &str| match tag {
+        "*" => tag.to_owned(),
+        tag if tag.ends_with('"') => tag.to_owned(),
+        tag => format!("\"{tag}\""),
+    };
+    tags(field).map(quoted).collect::<Vec<_>>().join(", ")
+}
+
 /// What is kept, confirmed by a 304 that arrived then, with the headers that it brings (RFC 9111 sections 3.2 and 4.3.4). `None`: the 304
 /// speaks of another answer, and what is kept is confirmed by nothing.
 pub fn confirmed(head: &Head, headers: &[(String, String)], times: Times) -> Option<Head> {

@@ -2,6 +2,7 @@
 //! what is left of the budget). What a provider says is served from Larder's own address: it may do nothing there.
 
 use crate::domain::gateway::Reading;
+use crate::domain::octets;
 use crate::domain::time::{Now, Span};
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::{Given, Halt, HaltKind, PassedOn, Rest};
@@ -125,9 +126,18 @@ fn shelved(
     };
     let reason = stale.or_else(|| (how.hit && !life.is_fresh()).then(|| TAKEN_STALE.to_owned()));
     if let Some(reason) = reason {
+        warn(&mut headers, how.hit);
         put(&mut headers, LARDER_STALE, larder_stale(&reason));
     }
     respond(status, headers, body)
+}
+
+/// For clients of an age before RFC 9111, which look for nothing else (RFC 7234 section 5.5). `hit`: nobody was asked.
+fn warn(headers: &mut HeaderMap, hit: bool) {
+    headers.append(header::WARNING, HeaderValue::from_static("110 larder \"Response is Stale\""));
+    if !hit {
+        headers.append(header::WARNING, HeaderValue::from_static("111 larder \"Revalidation Failed\""));
+    }
 }
 
 /// With its age, where it came from and what is left: made once a second, however many hit it or waited for it.
@@ -172,7 +182,7 @@ const TAKEN_STALE: &str = "the client takes what is over (max-stale, only-if-cac
 
 /// By its own conditions, and the validators that it was shown.
 fn is_as_the_client_has_it(entry: &Entry, asked: &HeaderMap) -> bool {
-    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let text = |value: &HeaderValue| octets::text(value.as_bytes());
     let of = |name: HeaderName| {
         asked.get_all(&name).iter().map(|value| (name.as_str().to_owned(), text(value))).collect::<Vec<_>>()
     };
@@ -226,14 +236,26 @@ pub(super) fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Res
 pub(super) fn written(told: Vec<(String, String)>) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(told.len() + 12);
     for (name, value) in told {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(&octets::octets(&value))) {
             headers.append(name, value);
         }
     }
+    // Where nothing could run anyway the provider's word on policies stands.
+    let keeps_its_own = is_inert(&headers);
     for (name, value) in PROTECTING {
-        headers.insert(name, HeaderValue::from_static(value));
+        if !(keeps_its_own && name == header::CONTENT_SECURITY_POLICY && headers.contains_key(&name)) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
     }
     headers
+}
+
+/// Whether no browser makes a document of it that scripts or frames belong to, told its type and not to guess another.
+fn is_inert(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.ends_with("+json")
+        || matches!(essence.as_str(), "application/json" | "application/octet-stream" | "text/csv" | "text/plain")
 }
 
 fn put(headers: &mut HeaderMap, name: HeaderName, value: String) {

@@ -57,8 +57,7 @@ fn dates_are_read_whatever_their_case() {
     for spelled in [end.clone(), end.to_uppercase(), end.to_lowercase()] {
         assert_eq!(lasts(&spelled), 60, "{spelled}");
     }
-    assert_eq!(lasts("Mon 30 Nov 2026 15:01:00 GMT"), 60, "it can mean no other moment");
-    for other in ["MON, 30 NOV 2026 15:01:00 UTC", "Mon, 30 Nov 2026 15:01:00 AEST"] {
+    for other in ["MON, 30 NOV 2026 15:01:00 UTC", "Mon, 30 Nov 2026 15:01:00 AEST", "Mon 30 Nov 2026 15:01:00 GMT"] {
         assert_eq!(lasts(other), 0, "{other}");
     }
 }

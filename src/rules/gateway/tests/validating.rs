@@ -147,3 +147,10 @@ proptest! {
         prop_assert!(is_unmodified(&[("if-modified-since".to_owned(), modified.clone())], &tag, &modified));
     }
 }
+
+#[test]
+fn a_client_s_tags_go_out_in_their_quotes() {
+    for (told, sent) in [("abc", "\"abc\""), ("\"a,b\", W/\"c\",d", "\"a,b\", W/\"c\", \"d\""), ("*", "*")] {
+        assert_eq!(as_tags(told), sent);
+    }
+}
