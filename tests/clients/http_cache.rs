@@ -45,7 +45,8 @@ async fn the_public_suite_of_http_caches_finds_nothing_but_what_is_meant() {
     for n in 0..ids.len() {
         let connection = Connection::plain(&format!("t{n}"), &format!("http://127.0.0.1:{port}"));
         let connection = connection.secret_in(&format!("KEY_{n}")).body(GATEWAY);
-        config = config.with(Connection { carrier: "header = \"X-Key\"".to_owned(), ..connection });
+        let carrier = "header = \"Authorization\", scheme = \"Account\"".to_owned();
+        config = config.with(Connection { carrier, ..connection.conditional("free") });
     }
     let app = TestApp::start(config).await;
     let (port, gateway) = (port.to_string(), format!("http://{}/gateway", app.address));
@@ -76,6 +77,12 @@ async fn the_public_suite_of_http_caches_finds_nothing_but_what_is_meant() {
     let told = |r: &Result| format!("{}: {} {}", r.id, r.why, r.detail);
     let failed: Vec<String> = results.iter().filter(|r| !r.passed && !meant.contains(&*r.id)).map(told).collect();
     assert!(failed.is_empty(), "{failed:#?}");
+    let corrected = run(&["corrected"]).await;
+    let today = |r: &Result| corrected.iter().find(|c| c.id == r.id).map_or(r.passed, |c| c.passed);
+    println!("  as its authors expect it today: {}", results.iter().filter(|r| today(r)).count());
+    let odd: BTreeSet<&str> = corrected.iter().filter(|r| !r.passed).map(|r| &*r.id).collect();
+    let meant_today: BTreeSet<&str> = exceptions::TODAY.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+    assert_eq!(odd, meant_today, "{:#?}", corrected.iter().filter(|r| !r.passed).map(told).collect::<Vec<_>>());
     let better: Vec<&str> = results.iter().filter(|r| r.passed && meant.contains(&*r.id)).map(|r| &*r.id).collect();
     assert!(better.is_empty(), "these are no exceptions any more: {better:?}");
     assert!(meant.iter().all(|id| ids.iter().any(|known| known == id)), "an exception that is no test");

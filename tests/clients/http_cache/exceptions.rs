@@ -58,7 +58,7 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "What is no number of seconds is none, and of two lifetimes the first counts (RFC 9111 section 4.2.1); in a zone other than GMT no date is one (section 4.2).",
+        "What is no number of seconds is none, and of two lifetimes the first counts (RFC 9111 section 4.2.1); what is no date of HTTP is past in `Expires`, though it might be guessed (section 5.3).",
         &[
             "freshness-max-age-decimal-zero",
             "freshness-max-age-decimal-five",
@@ -68,15 +68,15 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
             "freshness-max-age-two-stale-fresh-sepline",
             "freshness-expires-invalid-utc",
             "freshness-expires-invalid-aest",
-        ],
-    ),
-    (
-        "The client's credential goes no further: what the provider would see is the account's.",
-        &[
-            "other-authorization",
-            "other-authorization-public",
-            "other-authorization-must-revalidate",
-            "other-authorization-smaxage",
+            "freshness-expires-invalid-2-digit-year",
+            "freshness-expires-invalid-no-comma",
+            "freshness-expires-invalid-multiple-spaces",
+            "freshness-expires-invalid-date-dashes",
+            "freshness-expires-invalid-time-periods",
+            "freshness-expires-invalid-1-digit-hour",
+            "freshness-expires-invalid-multiple-lines",
+            "freshness-expires-32bit",
+            "freshness-expires-far-future",
         ],
     ),
     (
@@ -88,10 +88,6 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
             "304-etag-update-response-Set-Cookie2",
             "other-set-cookie",
         ],
-    ),
-    (
-        "What is served from Larder's own address has a policy of Larder's own: no script of a provider's runs there.",
-        &["headers-store-Content-Security-Policy", "304-etag-update-response-Content-Security-Policy"],
     ),
     (
         "A coding that nobody asked for cannot be undone, and an answer that cannot be read is not good.",
@@ -112,10 +108,6 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
         &["304-etag-update-response-ETag"],
     ),
     (
-        "A client's validator is answered from what is kept; what is asked for on the way is the whole, for all, and costs the same.",
-        &["conditional-etag-forward", "conditional-etag-forward-unquoted"],
-    ),
-    (
         "A provider's tag may be that of another variant too: what is kept for other headers is not asked about, or another body might be served.",
         &["conditional-etag-vary-headers-mismatch"],
     ),
@@ -127,18 +119,34 @@ pub const EXCEPTIONS: &[(&str, &[&str])] = &[
         "The suite's origin knows its tag only without the quotes that it wants to see added.",
         &["conditional-etag-strong-generate-unquoted"],
     ),
-    ("A header that is not in UTF-8 is left out.", &["conditional-etag-strong-respond-obs-text"]),
+    (
+        "The suite's origin writes the tag in UTF-8 and its client in Latin-1: two tags.",
+        &["conditional-etag-strong-respond-obs-text"],
+    ),
     (
         "What is kept already may be served to a client that wants its own answer not to be kept (RFC 9111 section 5.2.1.5).",
         &["ccreq-no-store"],
-    ),
-    (
-        "`Warning` is obsolete (RFC 9111 section 5.5); `Larder-Stale` says why.",
-        &["stale-warning-stored", "stale-warning-become"],
     ),
     (
         "What a provider makes of the order of languages, and which it would choose, is its own (RFC 9110 section 12.5.4): another might be served.",
         &["vary-normalise-lang-order", "vary-normalise-lang-select"],
     ),
     ("The answer to a write is kept for no reading: what is read after it is asked for anew.", &["method-POST"]),
+];
+
+/// The same of those that the authors expect otherwise today than in the package, as `corrected.mjs` has it.
+pub const TODAY: &[(&str, &[&str])] = &[
+    (
+        "A coding that nobody asked for cannot be undone, and an answer that cannot be read is not good.",
+        &["304-etag-update-response-Content-Encoding"],
+    ),
+    (
+        "What describes the octets that are kept is not taken from a 304, which brings none.",
+        &["304-etag-update-response-Content-MD5", "304-etag-update-response-Content-Range"],
+    ),
+    (
+        "A 304 with another strong validator renews nothing (RFC 9111 section 4.3.4).",
+        &["304-etag-update-response-ETag"],
+    ),
+    ("What is kept for other headers is not asked about.", &["conditional-etag-vary-headers-mismatch"]),
 ];
