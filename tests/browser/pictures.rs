@@ -45,6 +45,8 @@ async fn pictures() {
         std::fs::write(pictures.join(name), picture).expect("a folder for them");
     };
     browser.is_a_phone().await;
+    // Where the appliance stands: its sentences tell its own time.
+    browser.lives_in("Europe/Zurich").await;
     is_so(address, "everything is fresh", &["fresh"]).await;
     // Some polls, and some of what happens in between.
     tokio::time::sleep(secs(60)).await;
