@@ -143,10 +143,8 @@ async fn a_command_waits_for_its_budget_over_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn f11_a_command_that_waits_is_not_sent_once_its_connection_is_paused() {
     let provider = FakeProvider::unlimited().await;
-    let config =
-        Config::yard(&provider.base_url()).tuned(|c| c.no_limits().limit("all", 1, "10m", "").quiet().min_age("60s"));
+    let config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().limit("all", 1, "10m", "").quiet());
     let app = TestApp::start(config).await;
-    app.has_polled("yard", "controller").await;
     let sent = app.operator().runs_zone(1).await;
     app.operator().sees_job(sent, "done").await;
     let waits = app.operator().runs_zone(2).await;
