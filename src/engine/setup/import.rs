@@ -30,6 +30,9 @@ pub struct ImportView {
     pub done: bool,
 }
 
+/// Each connection of a text with what becomes of it, and what is left out.
+type Looked = (Vec<(Import, ImportLine)>, Vec<String>);
+
 impl Appliance {
     /// The whole configuration as `larder.toml`.
     pub fn export(&self) -> Result<String, Denied> {
@@ -56,7 +59,7 @@ impl Appliance {
         Ok(ImportView { connections: looked.into_iter().map(|(_, line)| line).collect(), left_out, done: false })
     }
 
-    fn looked_at(&self, text: &str) -> Result<(Vec<(Import, ImportLine)>, Vec<String>), Denied> {
+    fn looked_at(&self, text: &str) -> Result<Looked, Denied> {
         let (imports, left_out) = self.scribe()?.imports(text).map_err(|wrong| Denied::Invalid(wrong.join("; ")))?;
         let look = |import: Import| self.line(&import).map(|line| (import, line));
         Ok((imports.into_iter().map(look).collect::<Result<_, _>>()?, left_out))
