@@ -29,6 +29,7 @@ pub fn varied(names: &[String], sent: &[(String, String)]) -> Vec<(String, Strin
 }
 
 /// What a flight brought.
+#[expect(clippy::large_enum_variant, reason = "there is one of them for each flight, behind an Arc")]
 pub enum Landing {
     /// On the shelf now. `status`: what the provider answered.
     Shelved {
