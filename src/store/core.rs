@@ -106,8 +106,9 @@ impl Core {
 
     /// From here on the file lives here; a copy only once somebody begins to send from it. On the disk with the first charge.
     pub fn settle_in(&self, is_copy: bool) {
-        let settled = self.read(|snapshot| survey::home(snapshot)).is_ok_and(|home| home.is_some());
-        if let Some(home) = self.home().filter(|_| !is_copy && !settled) {
+        let was = self.read(survey::home).ok().flatten();
+        let moved = was.as_deref() != self.whereabouts.birth();
+        if let Some(home) = self.home().filter(|_| moved && !is_copy) {
             self.change_lazy(|lazy| lazy.set(home));
         }
     }

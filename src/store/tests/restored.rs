@@ -100,5 +100,9 @@ async fn a_file_in_which_nothing_has_happened_yet_is_nobodys_copy() {
     let place = |name: &str| folder.path().join(name);
     Store::open(&place("a"), THREAD).unwrap().0.close().unwrap();
     copy(&place("a"), &place("b"));
-    assert_eq!(Store::open(&place("b"), THREAD).unwrap().1.copied, None);
+    let (store, opening) = Store::open(&place("b"), THREAD).unwrap();
+    assert_eq!(opening.copied, None);
+    store.commit(only(vec![Write::Target(controller(), seen_at(1))], Lane::Durable)).await.unwrap();
+    store.close().unwrap();
+    assert_eq!(Store::open(&place("b"), THREAD).unwrap().1.copied, None, "what happened happened here");
 }
