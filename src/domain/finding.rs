@@ -29,10 +29,12 @@ pub enum FindingKind {
     CredentialUnreadable,
     /// `larder.toml` was to be read anew and cannot be; what it said before stays in force. Of the appliance, and of no connection.
     ConfigurationUnreadable,
+    /// `[backup]` wants backups, and the last one was not made. Of the appliance, and of no connection.
+    BackupFailing,
 }
 
 impl FindingKind {
-    pub const ALL: [FindingKind; 11] = [
+    pub const ALL: [FindingKind; 12] = [
         FindingKind::ForeignSpending,
         FindingKind::LowerLimit,
         FindingKind::HigherLimitOffered,
@@ -44,11 +46,12 @@ impl FindingKind {
         FindingKind::WebhookFailing,
         FindingKind::CredentialUnreadable,
         FindingKind::ConfigurationUnreadable,
+        FindingKind::BackupFailing,
     ];
 
     /// Whether it is about a connection, and not about the appliance itself.
     pub const fn is_of_a_connection(self) -> bool {
-        !matches!(self, FindingKind::ConfigurationUnreadable)
+        !matches!(self, FindingKind::ConfigurationUnreadable | FindingKind::BackupFailing)
     }
 
     /// The one word for it, in API, metrics and pages.
@@ -65,6 +68,7 @@ impl FindingKind {
             FindingKind::WebhookFailing => "webhook_failing",
             FindingKind::CredentialUnreadable => "credential_unreadable",
             FindingKind::ConfigurationUnreadable => "configuration_unreadable",
+            FindingKind::BackupFailing => "backup_failing",
         }
     }
 }

@@ -288,11 +288,12 @@ pub fn orphans(core: &Core, now: &Now) -> Result<Vec<FindingChange>, StoreError>
         (Some(_), None) => false,
     };
     let settled = |f: Finding| {
-        if f.about.of_connection().is_none() {
+        let because = match f.about.kind {
             // A start has read it.
-            return configuration_read(now.stamp());
-        }
-        let because = format!("What this was about is not in the configuration any more: {}", f.sentence);
+            FindingKind::ConfigurationUnreadable => return configuration_read(now.stamp()),
+            FindingKind::BackupFailing => "Larder was started anew; a backup that is due is tried again.".to_owned(),
+            _ => format!("What this was about is not in the configuration any more: {}", f.sentence),
+        };
         FindingChange::Settled { about: f.about, at: now.stamp(), because }
     };
     Ok(open.into_iter().filter(is_orphan).map(settled).chain(declared).collect())

@@ -23,9 +23,9 @@ impl Notes {
         *self.unapplied.write().unwrap_or_else(PoisonError::into_inner) = notes;
     }
 
-    /// Why the last one was not made; `None`: it was. Whether one had failed before.
-    pub fn backup(&self, failed: Option<String>) -> bool {
-        std::mem::replace(&mut *self.backup.write().unwrap_or_else(PoisonError::into_inner), failed).is_some()
+    /// Why the last one was not made; `None`: it was.
+    pub fn backup(&self, failed: Option<String>) {
+        *self.backup.write().unwrap_or_else(PoisonError::into_inner) = failed;
     }
 
     pub fn all(&self) -> Vec<String> {

@@ -6,6 +6,7 @@ use super::core::Core;
 use super::words::clock_time;
 use crate::domain::backup::BackupSpec;
 use crate::domain::event::{EventKind, NewEvent};
+use crate::domain::finding::{FindingChange, FindingKind, Matter, Seen};
 use crate::domain::time::{Now, Span, Wall};
 use crate::rules::backup::{Past, due, name};
 use crate::store::{Commit, StoreError, forget_old_backups, newest_backup};
@@ -104,28 +105,31 @@ fn sentence(error: &StoreError, newest: Option<Wall>, now: Wall) -> String {
     format!("The backup of {} was not made, and {last}: {error}.", clock_time(now, now))
 }
 
-/// It stands on the pages until one succeeds; in the activity once.
+fn matter() -> Matter {
+    Matter::of_the_appliance(FindingKind::BackupFailing)
+}
+
+/// It stands on the pages until one succeeds.
 async fn failed(core: &Core, spec: &BackupSpec, error: &StoreError, now: &Now) {
     let sentence = sentence(error, newest_backup(&spec.folder, now.wall()), now.wall());
     tracing::error!("{sentence}");
-    if !core.notes.backup(Some(sentence.clone())) {
-        tell(
-            core,
-            format!("{sentence} It is tried again within the hour; nothing in {} was deleted.", spec.folder.display()),
-        )
-        .await;
-    }
+    core.notes.backup(Some(sentence.clone()));
+    let detail = format!("It is tried again within the hour; nothing in {} was deleted.", spec.folder.display());
+    let (about, at) = (matter(), now.stamp());
+    let seen = Seen { about, credential: None, at, sentence, detail: Some(detail) };
+    tell(core, Commit { findings: vec![FindingChange::Seen(seen)], ..Commit::default() }).await;
 }
 
 async fn over(core: &Core, message: String) {
     core.notes.backup(None);
-    tell(core, message).await;
+    let at = core.clock.now().stamp();
+    let settled = FindingChange::Settled { about: matter(), at, because: message.clone() };
+    let event = NewEvent { kind: EventKind::Appliance, at, connection: None, target: None, message };
+    tell(core, Commit { events: vec![event], findings: vec![settled], ..Commit::default() }).await;
 }
 
-async fn tell(core: &Core, message: String) {
-    let at = core.clock.now().stamp();
-    let event = NewEvent { kind: EventKind::Appliance, at, connection: None, target: None, message };
-    match core.commit(Commit { events: vec![event], ..Commit::default() }).await {
+async fn tell(core: &Core, commit: Commit) {
+    match core.commit(commit).await {
         Ok(events) => core.publish(events),
         Err(error) => tracing::error!("what became of a backup could not be written down: {error}"),
     }

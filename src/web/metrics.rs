@@ -125,9 +125,10 @@ fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
     if viewer.may_read(&Organization::default()) {
         let wanted = Wanted { organization: Some(Organization::default()), which: Which::Open, ..Wanted::default() };
         let of_appliance = web.shelf().findings(&wanted, None, MOST_OPEN)?;
-        let open = of_appliance.iter().filter(|f| f.connection.is_none()).count();
-        let kind = FindingKind::ConfigurationUnreadable.word().to_owned();
-        findings.get_or_create(&vec![("kind", kind)]).set(whole(open as u64));
+        for kind in FindingKind::ALL.into_iter().filter(|kind| !kind.is_of_a_connection()) {
+            let open = of_appliance.iter().filter(|f| f.connection.is_none() && f.kind == kind.word()).count();
+            findings.get_or_create(&vec![("kind", kind.word().to_owned())]).set(whole(open as u64));
+        }
     }
     for connection in &connections {
         one_hot(&states, connection);

@@ -237,6 +237,9 @@ async fn backups_are_made_by_themselves_and_one_that_fails_is_told_until_one_suc
     };
     // Its folder is not there.
     eventually("the page says so", SOON, || says("was not made")).await;
+    let open = || async { app.get("/api/v1/findings?open=true").await.expect(200).json().to_string() };
+    let told = open().await;
+    assert!(told.contains("backup_failing") && told.contains("does not exist"), "{told}");
     let kept = app.folder().join("kept");
     std::fs::create_dir(&kept).expect("the test's own folder");
     let names = || {
@@ -253,6 +256,8 @@ async fn backups_are_made_by_themselves_and_one_that_fails_is_told_until_one_suc
         (says("was not made").await).is_none().then_some(())
     })
     .await;
+    let told = open().await;
+    assert!(!told.contains("backup_failing"), "{told}");
     let newest = kept.join(names().pop().expect("a backup"));
     app.larder(&["verify", &newest.display().to_string()]).await.expect(0);
 }

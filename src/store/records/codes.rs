@@ -50,7 +50,7 @@ codes!(EventKind, "event": TargetChanged = 0, TargetSeen = 1, TargetTroubled = 2
     ScanPublished = 13, ScanTroubled = 14, Probed = 15, AccessChanged = 16, StateChanged = 17);
 codes!(FindingKind, "finding": ForeignSpending = 0, LowerLimit = 1, HigherLimitOffered = 2, SuddenEmptiness = 3,
     WaitAboveCeiling = 4, ScanIncomplete = 5, CredentialReauthorize = 6, Deprecated = 7, WebhookFailing = 8,
-    CredentialUnreadable = 9, ConfigurationUnreadable = 10);
+    CredentialUnreadable = 9, ConfigurationUnreadable = 10, BackupFailing = 11);
 
 codes!(Kept, "kind of answer": Data = 0, NotReady = 1, Declared = 2);
 codes!(State, "state": ClockUntrusted = 0, Disabled = 1, CredentialRejected = 2, Exhausted = 3, Held = 4, BreakerOpen = 5,
@@ -105,7 +105,8 @@ mod tests {
         assert_eq!(
             words(FindingKind::word),
             "foreign_spending lower_limit higher_limit_offered sudden_emptiness wait_above_ceiling scan_incomplete \
-             credential_reauthorize deprecated webhook_failing credential_unreadable configuration_unreadable"
+             credential_reauthorize deprecated webhook_failing credential_unreadable configuration_unreadable \
+             backup_failing"
         );
         assert_eq!(words(Kept::word), "data not_ready declared");
         assert_eq!(
