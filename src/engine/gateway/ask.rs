@@ -170,9 +170,9 @@ fn outgoing(question: &Question, policy: &Policy<'_>, asked_with: &[(String, Str
         own.into_iter().for_each(|name| _ = headers.remove(name));
     }
     if question.forwards {
-        let told = question.sent.iter().filter(|(name, _)| is_revalidating(name));
+        let mut told = question.sent.iter().filter(|(name, _)| is_revalidating(name));
         let tags = joined(&question.sent, "if-none-match").map(|field| ("if-none-match".to_owned(), as_tags(&field)));
-        let condition = tags.or_else(|| told.last().cloned());
+        let condition = tags.or_else(|| told.next_back().cloned());
         condition.iter().for_each(|condition| put(&mut headers, condition));
     }
     if policy.freshness == Freshness::Http && announces(policy.targeted) {
