@@ -62,7 +62,7 @@ const SEEN: &str = "() => {
     });
     const silent = plots.filter(p => {
         const figure = p.closest('figure'), section = p.closest('section');
-        return !figure.querySelector('figcaption') || (!p.matches('.states') && !section.querySelector('table'));
+        return !figure.querySelector('figcaption') || (!p.matches('.states, .spark') && !section.querySelector('table'));
     }).map(p => p.outerHTML.slice(0, 120));
     const styled = plots.flatMap(p => [...p.querySelectorAll('[style]')]).map(e => e.outerHTML);
     return [plots.length, small, crossed, silent, styled];
