@@ -1,7 +1,7 @@
 //! Tells a broker of MQTT how every connection stands, so that Home Assistant finds each as a device of its own. Off unless `[mqtt]` is there. The
 //! only room that knows rumqttc. Reads what every surface reads, spends nothing, and nothing waits for it; must not know the store, nor a provider.
 //!
-//! One link at a time ([`link`]): each begins with what the broker still has of us, so that what is gone there is taken away. A broker that is away
+//! One link at a time (`link`): each begins with what the broker still has of us, so that what is gone there is taken away. A broker that is away
 //! is asked again later and later, and told how it is by then.
 
 mod discovery;
