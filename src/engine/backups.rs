@@ -3,6 +3,7 @@
 
 use super::appliance::Appliance;
 use super::core::Core;
+use super::regular;
 use super::view::{Denied, Seconds, When};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::rules::backup::name;
@@ -64,23 +65,21 @@ impl Appliance {
 }
 
 async fn backed_up(core: &Core, by: &str) -> Result<BackupView, Denied> {
-    let made = copied(core, by).await;
-    let message = match &made {
-        Ok(_) => format!("a backup was made by {by}"),
-        Err(denied) => format!("no backup was made, as {by} wanted: {}", denied.sentence()),
-    };
-    let at = core.clock.now().stamp();
-    let event = NewEvent { kind: EventKind::Appliance, at, connection: None, target: None, message };
-    match core.commit(Commit { events: vec![event], ..Commit::default() }).await {
-        Ok(events) => core.publish(events),
-        // What kept the backup from being made may keep this too; it is told to who asked.
-        Err(why) => tracing::error!("that a backup was wanted by {by} could not be written down: {why}"),
+    match copied(core, by).await {
+        Ok(made) => {
+            // It makes up for one that failed by itself, too: the next looks for the newest that lies there.
+            regular::over(core, format!("a backup was made by {by}")).await;
+            *core.backups.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(made.clone());
+            Ok(made)
+        }
+        Err(denied) => {
+            let message = format!("no backup was made, as {by} wanted: {}", denied.sentence());
+            let at = core.clock.now().stamp();
+            let event = NewEvent { kind: EventKind::Appliance, at, connection: None, target: None, message };
+            regular::tell(core, Commit { events: vec![event], ..Commit::default() }).await;
+            Err(denied)
+        }
     }
-    let made = made?;
-    // One that failed by itself is made up for: the next looks for the newest that lies there.
-    core.notes.backup(None);
-    *core.backups.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(made.clone());
-    Ok(made)
 }
 
 async fn copied(core: &Core, by: &str) -> Result<BackupView, Denied> {

@@ -44,10 +44,17 @@ impl Appliance {
 
 /// Runs until the engine stops; sleeps while no backups are wanted.
 pub async fn run(core: Arc<Core>) {
-    let mut past = Past { since: core.clock.now().wall(), ..Past::default() };
+    let (mut past, mut before) = (Past::default(), None);
     while !core.stop.is_cancelled() {
         let wanted = core.regular.wanted.read().unwrap_or_else(PoisonError::into_inner).clone();
         let now = core.clock.now();
+        if wanted != before {
+            past = Past { since: now.wall(), ..Past::default() };
+            if wanted.is_none() {
+                over(&core, "Backups are not made by themselves any more.".to_owned()).await;
+            }
+            before.clone_from(&wanted);
+        }
         let wait = wanted.as_ref().map(|spec| {
             past.newest = newest_backup(&spec.folder, now.wall());
             due(spec, past, now.wall()).since(now.wall())
@@ -64,12 +71,7 @@ pub async fn run(core: Arc<Core>) {
         };
         tokio::select! {
             () = core.stop.cancelled() => return,
-            () = core.regular.changed.notified() => {
-                past = Past { since: core.clock.now().wall(), ..Past::default() };
-                if core.regular.wanted.read().unwrap_or_else(PoisonError::into_inner).is_none() {
-                    over(&core, "Backups are not made by themselves any more.".to_owned()).await;
-                }
-            }
+            () = core.regular.changed.notified() => {}
             () = sleeps => {}
         }
     }
@@ -120,7 +122,8 @@ async fn failed(core: &Core, spec: &BackupSpec, error: &StoreError, now: &Now) {
     tell(core, Commit { findings: vec![FindingChange::Seen(seen)], ..Commit::default() }).await;
 }
 
-async fn over(core: &Core, message: String) {
+/// One was made, or none is wanted: nothing is failing any more, and `message` says why.
+pub(super) async fn over(core: &Core, message: String) {
     core.notes.backup(None);
     let at = core.clock.now().stamp();
     let settled = FindingChange::Settled { about: matter(), at, because: message.clone() };
@@ -128,7 +131,8 @@ async fn over(core: &Core, message: String) {
     tell(core, Commit { events: vec![event], findings: vec![settled], ..Commit::default() }).await;
 }
 
-async fn tell(core: &Core, commit: Commit) {
+/// What keeps a backup from being made may keep this from being written down: then it is in the log alone.
+pub(super) async fn tell(core: &Core, commit: Commit) {
     match core.commit(commit).await {
         Ok(events) => core.publish(events),
         Err(error) => tracing::error!("what became of a backup could not be written down: {error}"),

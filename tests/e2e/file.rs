@@ -261,3 +261,24 @@ async fn backups_are_made_by_themselves_and_one_that_fails_is_told_until_one_suc
     let newest = kept.join(names().pop().expect("a backup"));
     app.larder(&["verify", &newest.display().to_string()]).await.expect(0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_by_the_button_makes_up_for_one_that_failed_by_itself() {
+    let provider = FakeProvider::unlimited().await;
+    let extra = "[backup]\nfolder = \"kept\"\nevery = \"24h\"\n".to_owned();
+    let app = TestApp::start(Config { extra, ..Config::yard(&provider.base_url()) }).await;
+    let open = || async { app.get("/api/v1/findings?open=true").await.expect(200).json().to_string() };
+    let told = || async { Some(open().await).filter(|told| told.contains("backup_failing")) };
+    let told = eventually("its folder is not there", SOON, told).await;
+    assert!(told.contains("\"count\":1,"), "it is not tried again at once: {told}");
+    let noted = || async { app.get("/").await.expect(200).body.contains("<p class=\"note\">The backup of ") };
+    assert!(noted().await, "the overview says so");
+    std::fs::create_dir(app.folder().join("kept")).expect("the test's own folder");
+    let page = app.get("/settings").await.expect(200).body;
+    let (_, form) = page.split_once("settings/backup\"").expect("the button");
+    let fields = format!("csrf={}&token={}", http::own_field(form), app.token());
+    app.send(Ask::post("/settings/backup").form(&fields)).await.expect(303);
+    let told = open().await;
+    assert!(!told.contains("backup_failing"), "{told}");
+    assert!(!noted().await, "and says nothing of it any more");
+}
