@@ -144,34 +144,16 @@ async fn every_page_has_a_face_for_everybody() {
     if let Some(axe) = &axe {
         browser.carries(axe).await;
     }
-    let look = |path: &str, what: String| Look {
-        browser: &browser,
-        url: format!("http://{}{path}", app.address),
-        what: format!("{path} {what}"),
-    };
     // Its polls go on meanwhile.
     let by_readers = async || app.ledger("yard").await.iter().filter(|charge| charge["caller"] != "poller").count();
     let asked = by_readers().await;
-    for screen in [390, 1280] {
-        if screen == 390 {
-            browser.is_a_phone().await
-        } else {
-            browser.is_a_desk().await
-        }
-        for face in [LIGHT, DARK] {
-            browser.has_wishes(&[face]).await;
-            for path in PAGES.into_iter().chain([REFUSED]) {
-                let page = look(path, format!("at {screen} px, {}", face.1));
-                page.holds(axe.is_some()).await;
-                page.holds_without_script().await;
-            }
-        }
-    }
+    look_at(&browser, &app, &[&PAGES[..], &[REFUSED]].concat(), axe.is_some()).await;
     for wishes in [[LIGHT, MORE], [DARK, MORE], [DARK, FORCED]] {
         browser.has_wishes(&wishes).await;
         for path in &PAGES[..4] {
+            let (url, what) = (format!("http://{}{path}", app.address), format!("{path} {wishes:?}"));
             // Forced colours are the system's, not ours to judge.
-            look(path, format!("{wishes:?}")).holds(axe.is_some() && !wishes.contains(&FORCED)).await;
+            Look { browser: &browser, url, what }.holds(axe.is_some() && !wishes.contains(&FORCED)).await;
         }
     }
     assert_eq!(by_readers().await, asked, "looking spends nothing");
