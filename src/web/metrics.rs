@@ -45,9 +45,12 @@ impl HttpMetrics {
     }
 }
 
-/// Whether a good answer by this route shows something of the shelf.
+/// Whether a good answer by this route shows something of the shelf. Not so `/spend`, which tells of these and would change by being read.
 fn is_reading(route: &str, method: &Method) -> bool {
-    let of_the_shelf = route == "/" || ["/c/", "/o/", "/api/v1/connections"].iter().any(|root| route.starts_with(root));
+    let of_the_shelf = matches!(route, "/" | "/plan" | "/activity")
+        || ["/c/", "/o/", "/api/v1/connections", "/api/v1/ha", "/api/v1/activity", "/api/v1/findings"]
+            .iter()
+            .any(|root| route.starts_with(root));
     of_the_shelf && matches!(*method, Method::GET | Method::HEAD)
 }
 
