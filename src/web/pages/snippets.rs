@@ -9,6 +9,7 @@ use crate::engine::view::{ConnectionView, FlatKind, FlatOf, FlatValue, FlatView,
 use crate::web::access::Listener;
 use crate::web::access::hosts::host_of;
 use crate::web::access::proxy::Came;
+use crate::web::headers::listed;
 use crate::web::{WebState, base};
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
@@ -48,8 +49,7 @@ pub fn snippets(
     owner: &ConnectionView,
     target: &TargetView,
 ) -> Snippets {
-    let told = headers.get("x-forwarded-proto").and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let told_tls = told.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("https"));
+    let told_tls = listed(headers, "x-forwarded-proto").next().is_some_and(|first| first.eq_ignore_ascii_case("https"));
     let site = Site {
         scheme: if told_tls || came.tls { "https" } else { "http" },
         host: host_of(headers).unwrap_or("127.0.0.1:8474").to_owned(),

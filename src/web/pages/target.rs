@@ -9,6 +9,7 @@ use super::{Action, Frame, Visit, html, segment, with_age};
 use crate::domain::cursor::{Edge, Filling, ItemsAsk};
 use crate::domain::ids::{Organization, TargetKey, TargetName};
 use crate::domain::state::State as Word;
+use crate::engine::flat::MOST_ITEMS;
 use crate::engine::view::{ConnectionView, ItemView, ScanView, TargetView};
 use crate::engine::words::UNDATED;
 use crate::web::WebState;
@@ -135,7 +136,12 @@ pub async fn page(
     let view = web.shelf().target(&key, &ask)?;
     let frame = visit.frame(&web, &face, Some(&connection));
     let history = history(&web, &visit, &face, &frame.root, &key)?;
-    let snippets = came.map(|Extension(came)| snippets((&web, &visit), (&headers, &came), &owner, &view));
+    // Other programs are told of what the flat document has, whichever page of the items is looked at.
+    let is_page = view.item_count <= MOST_ITEMS && (from != Edge::First || view.next.is_some());
+    let few = ItemsAsk { filling: Filling::Present, limit: MOST_ITEMS as usize, ..ItemsAsk::default() };
+    let told = if is_page { Some(web.shelf().target(&key, &few)?) } else { None };
+    let told = told.as_ref().unwrap_or(&view);
+    let snippets = came.map(|Extension(came)| snippets((&web, &visit), (&headers, &came), &owner, told));
     let built = build(&web, &visit, &face, frame, &owner, &view, (history, snippets));
     let page = Page { pages: pages(&visit, &from, &view), ..built };
     Ok(with_age(html(StatusCode::OK, &page), &view, now))
