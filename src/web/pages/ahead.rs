@@ -1,4 +1,4 @@
-//! What the plans will do next, on `/plan`: for each connection that is polled how its tightest budget goes on from now, and the polls that come.
+//! What the plans will do next, on `/plan`: for each connection that is polled how the limit with its longest window goes on from now, and the polls that come.
 //! Must not know the rest of the page.
 
 use super::burn::{self, Burned};
@@ -22,9 +22,8 @@ pub struct Ahead {
 
 /// What is used up before it comes back first, the others in the order of the plans. Beside it, how many are left out.
 pub fn ahead(web: &WebState, visit: &Visit, face: &Face, plans: &[PlanView]) -> Result<(Vec<Ahead>, usize), Problem> {
-    let polled: Vec<&PlanView> = plans.iter().filter(|plan| plan.enabled).collect();
     let mut all = Vec::new();
-    for plan in polled.iter().take(MOST) {
+    for plan in plans.iter().filter(|plan| plan.enabled) {
         let key = visit.connection(&plan.name);
         // One that went since the plans were read has nothing to come.
         let Ok(connection) = web.shelf().connection(&key) else { continue };
@@ -43,5 +42,7 @@ pub fn ahead(web: &WebState, visit: &Visit, face: &Face, plans: &[PlanView]) -> 
         });
     }
     all.sort_by_key(|ahead| !ahead.burned.runs_out);
-    Ok((all, polled.len().saturating_sub(MOST)))
+    let more = all.len().saturating_sub(MOST);
+    all.truncate(MOST);
+    Ok((all, more))
 }
