@@ -24,9 +24,7 @@ pub async fn document(State(web): State<WebState>, ask: Ask) -> Result<Response,
 }
 
 fn whole(web: &WebState, ask: &Ask) -> Result<Flat, Denied> {
-    let connections = web.shelf().connections()?;
-    let own = connections.into_iter().filter(|c| c.organization == ask.organization.as_str());
-    let flats = own.map(|c| web.shelf().flat(&ask.connection(c.name)));
+    let flats = web.shelf().names(&ask.organization).into_iter().map(|name| web.shelf().flat(&ask.connection(name)));
     // One that was taken away meanwhile is not there.
     let there = flats.filter(|flat| !matches!(flat, Err(Denied::NotFound(_))));
     Ok(flat::document(there.collect::<Result<_, _>>()?))

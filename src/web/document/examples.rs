@@ -2,25 +2,22 @@
 //! where it is told to). Knows where in the document they stand, and nothing of what they say.
 
 use serde_json::{Map, Value};
-use std::sync::OnceLock;
 
 /// By operation: `{"status": 200, "answer": {...}}`; and of the errors by the name that the document has for them.
-fn examples() -> &'static Map<String, Value> {
-    static EXAMPLES: OnceLock<Map<String, Value>> = OnceLock::new();
-    EXAMPLES.get_or_init(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default())
-}
+const EXAMPLES: &str = include_str!("examples.json");
 
 /// Puts each beside the schema of what it is an answer of.
 pub fn show(document: &mut Value) {
-    for (name, example) in examples() {
+    let examples: Map<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
+    for (name, mut example) in examples {
         let status = example["status"].to_string();
         let kind = if name.starts_with("Problem") { "application/problem+json" } else { "application/json" };
-        let response = match document["components"]["responses"].get_mut(name) {
+        let response = match document["components"]["responses"].get_mut(&name) {
             Some(response) => Some(response),
-            None => operation(document, name).and_then(|one| one["responses"].get_mut(&status)),
+            None => operation(document, &name).and_then(|one| one["responses"].get_mut(&status)),
         };
         if let Some(content) = response.and_then(|response| response["content"].get_mut(kind)) {
-            content["example"] = example["answer"].clone();
+            content["example"] = example["answer"].take();
         }
     }
 }

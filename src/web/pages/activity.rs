@@ -67,7 +67,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
     };
     let frame = visit.frame(&web, &face, None);
     let page = Page {
-        connections: connections(&web, &visit, connection.as_deref())?,
+        connections: connections(&web, &visit, connection.as_deref()),
         kinds: kinds(&visit, word.as_deref()),
         newer: newer.map(way),
         older: older.map(way),
@@ -96,10 +96,11 @@ fn all(chosen: bool) -> Choice {
     Choice { value: String::new(), name: "all".to_owned(), chosen }
 }
 
-fn connections(web: &WebState, visit: &Visit, chosen: Option<&str>) -> Result<Vec<Choice>, Problem> {
-    let own = web.shelf().connections()?.into_iter().filter(|c| c.organization == visit.organization.as_str());
+fn connections(web: &WebState, visit: &Visit, chosen: Option<&str>) -> Vec<Choice> {
     let choice = |name: String| Choice { chosen: chosen == Some(name.as_str()), value: name.clone(), name };
-    Ok(std::iter::once(all(chosen.is_none())).chain(own.map(|c| choice(c.name))).collect())
+    std::iter::once(all(chosen.is_none()))
+        .chain(web.shelf().names(&visit.organization).into_iter().map(choice))
+        .collect()
 }
 
 /// Those that are kept: an unchanged answer is a hint and no more.

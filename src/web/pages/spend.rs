@@ -136,8 +136,8 @@ fn form(web: &WebState, visit: &Visit, query: &Query, period: &Period) -> Result
     let choice =
         |value: &str, name: &str, chosen: bool| Choice { value: value.to_owned(), name: name.to_owned(), chosen };
     let mut connections = vec![choice("", "all", period.connection.is_none())];
-    for c in web.shelf().connections()?.iter().filter(|c| c.organization == visit.organization.as_str()) {
-        connections.push(choice(&c.name, &c.name, period.connection.as_ref().is_some_and(|k| k.as_str() == c.name)));
+    for name in web.shelf().names(&visit.organization) {
+        connections.push(choice(&name, &name, period.connection.as_ref().is_some_and(|k| k.as_str() == name)));
     }
     let ranges = RANGES.iter().map(|(range, name)| choice(range, name, period.range == Some(range)));
     let by = SpendBy::ALL.iter().map(|by| choice(by.word(), by.word(), *by == period.by));
