@@ -47,7 +47,7 @@ fn load() -> String {
     load.split(' ').take(2).collect::<Vec<_>>().join(", ")
 }
 
-fn us(d: Duration) -> String {
+fn fine_ms(d: Duration) -> String {
     format!("{:.2} ms", d.as_secs_f64() * 1000.0)
 }
 
@@ -71,7 +71,7 @@ async fn first_bytes() {
             }
             let (_, whole) = reader.get(path).await.expect("an answer");
             waits.sort();
-            let at = |share: usize| us(waits[(waits.len() * share / 1000).min(waits.len() - 1)]);
+            let at = |share: usize| fine_ms(waits[(waits.len() * share / 1000).min(waits.len() - 1)]);
             rows.push(vec![path.to_owned(), whole.to_string(), travelled.to_string(), at(500), at(990), at(999)]);
         }
         process.stop();
@@ -85,7 +85,7 @@ const WATCH: &str = "window.jumps = 0; new PerformanceObserver(list => list.getE
     .observe({type: 'layout-shift'}); window.patches = 0; new MutationObserver(() => window.patches += 1)
     .observe(document.body, {childList: true, subtree: true})";
 
-/// A page is open while what it shows changes eight times, and while the provider refuses.
+/// A page is open while what it shows changes eight times.
 async fn jumps() {
     let Some(browser) = Browser::start().await else { return };
     let provider = FakeProvider::unlimited().await;

@@ -106,13 +106,17 @@ impl Running {
         if ended { Ended::Well } else { Ended::Badly }
     }
 
-    pub fn kill(&mut self) {
+    /// Writes nothing any more.
+    pub fn kill(self) {
         match self {
-            Running::Program(child) | Running::Archive(child, _) => {
+            Running::Program(mut child) | Running::Archive(mut child, _) => {
                 child.kill().expect("a copier");
                 child.wait().expect("a copier");
             }
-            Running::Own(stop, _) => stop.store(true, Ordering::SeqCst),
+            Running::Own(stop, thread) => {
+                stop.store(true, Ordering::SeqCst);
+                thread.join().expect("a copier");
+            }
         }
     }
 }

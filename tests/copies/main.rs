@@ -82,7 +82,7 @@ impl Yard {
     /// Ends a copier in the middle. What it left is no copy, and says so, unless all of it was there already.
     fn kills_the_copier(&mut self, copier: Copier, after: Duration) -> bool {
         let (copy, confirmed) = (self.place(), self.appliance.confirmed());
-        let mut running = copier.start(&self.appliance.file, &copy);
+        let running = copier.start(&self.appliance.file, &copy);
         std::thread::sleep(after);
         running.kill();
         let refused = copy.exists() && look_at(&copy, confirmed) != Found::Whole;
@@ -184,7 +184,7 @@ fn torture() {
     let refused =
         (0..kills).filter(|n| yard.kills_the_copier(Copier::Slow, Duration::from_millis(5 + *n as u64))).count();
     report.push(format!(
-        "{kills} copiers ended by kill -9: {refused} copies refused, the others were complete or not begun"
+        "{kills} copiers ended in the middle: {refused} copies refused, the others were complete or not begun"
     ));
     let across = (0..kills).filter(|_| yard.restarts_meanwhile(Copier::Slow) != Found::Whole).count();
     report.push(format!("{kills} across a restart: {across} refused, the others whole"));
