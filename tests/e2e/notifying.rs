@@ -37,21 +37,17 @@ fn notes(server: &Script) -> Vec<Value> {
     server.asked().iter().map(|asked| serde_json::from_str(&asked.body).expect("JSON")).collect()
 }
 
-async fn turns_to(app: &TestApp, words: &str) {
-    eventually(words, SOON, || async { app.get("/api/v1/activity").await.body.contains(words).then_some(()) }).await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_is_told_once_over_a_crash_and_what_flickers_is_not() {
     let provider = FakeProvider::unlimited().await;
     let server = Script::answering(server).await;
     let mut app = TestApp::start(told(&provider, &server, TOKEN, "8s")).await;
     app.has_polled("yard", "controller").await;
-    turns_to(&app, "fresh; it was never").await;
+    app.tells("fresh; it was never").await;
     app.operator().stops("yard").await;
-    turns_to(&app, "disabled; it was fresh").await;
+    app.tells("disabled; it was fresh").await;
     app.operator().resumes("yard").await;
-    turns_to(&app, "fresh; it was disabled").await;
+    app.tells("fresh; it was disabled").await;
     eventually("one is told", SOON, || async { (!notes(&server).is_empty()).then_some(()) }).await;
     let first = notes(&server).remove(0);
     let expected = json!({

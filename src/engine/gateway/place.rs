@@ -26,7 +26,7 @@ pub struct Entry {
     used: AtomicU64,
 }
 
-/// The headers of an answer, for as long as age and `ttl` are these, in this second of the steady timeline.
+/// The headers of an answer, for as long as its age and how it was answered are these, in this second of the steady timeline.
 #[derive(Debug)]
 pub struct OfNow {
     pub age_s: u64,

@@ -38,7 +38,7 @@ pub fn headline(face: &Face, connections: &[ConnectionView]) -> Headline {
     };
     let said = |c: &ConnectionView| format!("{}: {}", c.name, told(c));
     let is_well = |c: &&ConnectionView| matches!(c.state, Word::Fresh | Word::Ageing);
-    let in_trouble = show::is_trouble(worst.state);
+    let in_trouble = worst.state.is_trouble();
     let (chip, text, more) = match connections.iter().find(is_well) {
         Some(_) if worst.state == Word::Fresh => (worst.state, "Everything on the shelf is fresh.".to_owned(), None),
         Some(well) if !in_trouble => {
@@ -70,7 +70,7 @@ pub fn told(connection: &ConnectionView) -> String {
 /// How many of them need a look, and why, worst first.
 fn others(connections: &[ConnectionView], worst: &ConnectionView) -> Option<String> {
     let others: Vec<&ConnectionView> =
-        connections.iter().filter(|c| show::is_trouble(c.state) && !std::ptr::eq(*c, worst)).collect();
+        connections.iter().filter(|c| c.state.is_trouble() && !std::ptr::eq(*c, worst)).collect();
     let mut counts: BTreeMap<u8, (String, usize)> = BTreeMap::new();
     for other in &others {
         counts.entry(show::severity(other.state)).or_insert_with(|| (show::word(other.state), 0)).1 += 1;

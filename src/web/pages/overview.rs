@@ -176,7 +176,7 @@ fn organizations(visit: &Visit, all: &[ConnectionView]) -> Vec<Link> {
 /// Those that need a look and are not told of above, worst first.
 fn troubles(visit: &Visit, own: &[ConnectionView], headline: &Headline) -> Vec<Trouble> {
     let mut troubled: Vec<&ConnectionView> =
-        own.iter().filter(|c| show::is_trouble(c.state) && headline.says.as_deref() != Some(c.name.as_str())).collect();
+        own.iter().filter(|c| c.state.is_trouble() && headline.says.as_deref() != Some(c.name.as_str())).collect();
     troubled.sort_by_key(|c| show::severity(c.state));
     let trouble = |c: &ConnectionView| Trouble {
         href: format!("c/{}{}", segment(&c.name), visit.suffix()),

@@ -55,7 +55,7 @@ fn sentence(counts: &[u64; How::ALL.len()], reads: Option<u64>) -> String {
     let of = |how: How| counts[how as usize];
     let free = of(How::Hit).saturating_add(of(How::Collapsed)).saturating_add(of(How::Stale));
     let answered = free.saturating_add(of(How::Miss));
-    let times = |n: u64| format!("{} time{}", show::count(n), if n == 1 { "" } else { "s" });
+    let times = |n: u64| show::counted(n, "time");
     let clients = match (answered, of(How::Refused)) {
         (0, 0) => "No client has asked a gateway yet.".to_owned(),
         (0, refused) => format!("Clients of the gateway asked {}, and were refused.", times(refused)),

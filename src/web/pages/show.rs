@@ -332,11 +332,6 @@ pub fn severity(state: State) -> u8 {
     }
 }
 
-/// Whether the state needs somebody's eye.
-pub fn is_trouble(state: State) -> bool {
-    state.is_trouble()
-}
-
 /// A field's value, ready for its template.
 pub enum Shown {
     Text(String),

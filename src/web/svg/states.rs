@@ -4,7 +4,7 @@
 use super::plot::Plot;
 use crate::domain::state::State;
 use crate::domain::time::Wall;
-use crate::web::pages::show::{is_trouble, severity};
+use crate::web::pages::show::severity;
 
 /// From, until, and how it stood; `None`: Larder did not run.
 pub type Stretch = (Wall, Wall, Option<State>);
@@ -58,7 +58,7 @@ fn cells(from: Wall, until: Wall, cells: usize, stood: &[Stretch]) -> Vec<Cell> 
                 None => longest.push((*state, length)),
             }
         }
-        let grave = longest.iter().filter_map(|(state, _)| *state).filter(|state| is_trouble(*state));
+        let grave = longest.iter().filter_map(|(state, _)| *state).filter(|state| state.is_trouble());
         match grave.min_by_key(|state| severity(*state)) {
             Some(state) => Some(Some(state)),
             None => longest.iter().max_by_key(|(_, length)| *length).map(|(state, _)| *state),

@@ -31,7 +31,7 @@ impl Tried {
             at: face.maybe(view.at),
             is_good: view.outcome == "data",
             outcome: view.outcome.replace('_', " "),
-            item_count: format!("{} item{}", show::count(view.item_count), if view.item_count == 1 { "" } else { "s" }),
+            item_count: show::counted(view.item_count, "item"),
             items: view.items.into_iter().map(|item| line(face, item)).collect(),
             body: view.body,
             is_cut: view.is_cut,
