@@ -61,6 +61,17 @@ pub enum Settling {
     Back,
 }
 
+impl Settling {
+    /// How it stood before the turns that nobody was told of so far, for the next look: at this turn again, where it is not known yet, or at
+    /// the one after it.
+    pub fn remembers(self, before: State) -> Option<State> {
+        match self {
+            Settling::In(_) | Settling::Passed => Some(before),
+            Settling::Told | Settling::Back => None,
+        }
+    }
+}
+
 /// `before`: how it stood before this turn and those that passed before it; `is`: what it turned into, `age` ago; `next`: how long ago it turned
 /// again. A turn is told once it has lasted for `settle`.
 pub fn settling(before: State, is: State, age: Span, next: Option<Span>, settle: Span) -> Settling {
@@ -135,6 +146,25 @@ mod tests {
     fn status(status: u16) -> Heard {
         Heard::Status { status, retry_after: None }
     }
+    /// Looked at as often as an appliance does: also while it is not known yet what becomes of a turn.
+    #[test]
+    fn a_flicker_that_is_watched_meanwhile_is_told_to_nobody() {
+        let (settle, mut run) = (Span::from_secs(30), None);
+        let mut look = |(was, is): (State, State), age, next: Option<u64>| {
+            let before = run.unwrap_or(was);
+            let settling = settling(before, is, Span::from_secs(age), next.map(Span::from_secs), settle);
+            run = settling.remembers(before);
+            settling
+        };
+        let (away, back) = ((State::Fresh, State::Held), (State::Held, State::Fresh));
+        assert_eq!(look(away, 0, None), Settling::In(settle));
+        assert_eq!(look(away, 10, Some(0)), Settling::Passed);
+        assert_eq!(look(back, 0, None), Settling::In(settle));
+        assert_eq!(look(back, 20, None), Settling::In(Span::from_secs(10)));
+        assert_eq!(look(back, 30, None), Settling::Back);
+        assert_eq!(look(away, 30, None), Settling::Told, "one that lasts is told");
+    }
+
     fn failed(times: u32) -> WebhookState {
         WebhookState { failures: times, ..WebhookState::default() }
     }

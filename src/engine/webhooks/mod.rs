@@ -207,7 +207,7 @@ async fn settling(core: &Core, hook: &Hook, event: &Event, now: &Now) -> Result<
     let mut run = hook.run.lock().await;
     let before = run.unwrap_or(was);
     let settling = delivery::settling(before, is, now.age_of(event.body.at), next, hook.spec.settle);
-    *run = (settling == Settling::Passed).then_some(before);
+    *run = settling.remembers(before);
     Ok(settling)
 }
 
