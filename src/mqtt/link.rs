@@ -3,7 +3,7 @@
 
 use super::discovery::{OFFLINE, ONLINE, Topics, is_own, of_state_topic};
 use super::told::{EVERY, Retained, Round, Told};
-use super::{Broker, GOODBYE, wire};
+use super::{Broker, GOODBYE, LONGEST_PAUSE, wire};
 use crate::domain::event::Event as Happened;
 use crate::engine::appliance::Appliance;
 use crate::engine::view::{BrokerView, When};
@@ -29,7 +29,8 @@ pub enum End {
     /// Somebody wanted it to.
     Bidden,
     Lost {
-        was_up: bool,
+        /// For long enough to be taken for a good one.
+        stood: bool,
         why: String,
     },
 }
@@ -56,18 +57,18 @@ pub async fn run(appliance: &Appliance, broker: &Broker, told: &mut Told, end: &
     let (tell, heard) = mpsc::channel(HEARD);
     let mut speaker = Speaker { appliance, broker, topics, client, heard, told, is_up: false };
     tokio::select! {
-        lost = listen(line, tell, broker) => if end.is_cancelled() { End::Bidden } else { lost },
+        lost = listen(line, tell, (appliance, broker)) => if end.is_cancelled() { End::Bidden } else { lost },
         () = speaker.speak(end) => End::Bidden,
     }
 }
 
 /// Drives the line; ends with it.
-async fn listen(mut line: EventLoop, tell: mpsc::Sender<Heard>, broker: &Broker) -> End {
-    let mut was_up = false;
+async fn listen(mut line: EventLoop, tell: mpsc::Sender<Heard>, (appliance, broker): (&Appliance, &Broker)) -> End {
+    let mut up = None;
     loop {
         let heard = match line.poll().await {
             Ok(Event::Incoming(Packet::ConnAck(_))) => {
-                was_up = true;
+                up = Some(appliance.now().steady);
                 Heard::Up
             }
             Ok(Event::Incoming(Packet::SubAck(_))) => Heard::Subscribed,
@@ -75,7 +76,10 @@ async fn listen(mut line: EventLoop, tell: mpsc::Sender<Heard>, broker: &Broker)
                 Heard::Said { topic: String::from_utf8_lossy(&said.topic).into_owned(), payload: said.payload }
             }
             Ok(_) => continue,
-            Err(e) => return End::Lost { was_up, why: wire::words(&e, &broker.spec.broker) },
+            Err(e) => {
+                let stood = up.is_some_and(|up| appliance.now().steady.since(up) >= LONGEST_PAUSE);
+                return End::Lost { stood, why: wire::words(&e, &broker.spec.broker) };
+            }
         };
         // The line never waits for who hears.
         let _ = tell.try_send(heard);
@@ -112,7 +116,7 @@ impl Speaker<'_> {
         self.hear_what_is_kept().await?;
         self.retain(self.topics.status(), ONLINE.to_owned()).await?;
         let mut live = self.appliance.subscribe();
-        let mut round = Round::All;
+        let (mut all_due, mut round) = (self.appliance.now().steady + EVERY, Round::All);
         loop {
             let flats = self.appliance.flats();
             let values: usize = flats.iter().map(|flat| flat.values.len()).sum();
@@ -120,11 +124,17 @@ impl Speaker<'_> {
                 self.retain(topic, payload).await?;
             }
             tokio::time::sleep(BREATH * (1 + u32::try_from(values / TOGETHER).unwrap_or(u32::MAX))).await;
+            // However much happens meanwhile: what nobody is told of for long is taken for unavailable.
+            let rest = Duration::from_millis(all_due.since(self.appliance.now().steady).0);
             round = tokio::select! {
-                () = something(&mut live) => Round::News,
+                biased;
+                () = tokio::time::sleep(rest) => Round::All,
                 () = self.birth() => Round::All,
-                () = tokio::time::sleep(Duration::from_millis(EVERY.0)) => Round::All,
+                () = something(&mut live) => Round::News,
             };
+            if round == Round::All {
+                all_due = self.appliance.now().steady + EVERY;
+            }
         }
     }
 

@@ -99,8 +99,9 @@ async fn keep(appliance: Appliance, mut wanted: watch::Receiver<Option<Arc<Broke
         };
         match end {
             End::Bidden => failures = 0,
-            End::Lost { was_up, why } => {
-                failures = if was_up { 1 } else { failures + 1 };
+            End::Lost { stood, why } => {
+                // A broker that takes us and throws us out is asked ever more rarely, too.
+                failures = if stood { 1 } else { failures + 1 };
                 lost(&appliance, &broker, why);
                 tokio::select! {
                     () = stop.cancelled() => {}
