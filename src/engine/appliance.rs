@@ -5,7 +5,7 @@ use super::snapshot::Snapshot;
 use super::targets::Target;
 use super::view::*;
 use super::{flat, items, present, scans, spending, words};
-use crate::domain::cursor::{EventsAsk, Filling, HistoryAsk, ItemsAsk, Paged};
+use crate::domain::cursor::{Edge, EventsAsk, Filling, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
@@ -153,10 +153,10 @@ impl Appliance {
     pub fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied> {
         let conn = self.conn(key)?;
         let (snapshot, targets) = (Snapshot::take(&self.core, &conn)?, conn.targets.now());
-        let few = ItemsAsk { filling: Filling::Present, limit: flat::MOST_ITEMS as usize, ..ItemsAsk::default() };
         let view = |(target, state): (&Arc<Target>, TargetState)| {
             let is_short = state.item_count <= flat::MOST_ITEMS;
-            let items = if is_short { self.core.store.items_page(&target.key, &few)? } else { nothing() };
+            let most = if is_short { state.item_count } else { 0 };
+            let items = Paged { rows: self.present_items(&target.key, most)?, on: None };
             Ok(present::target(&conn, &snapshot, target, (state, &items)))
         };
         let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
@@ -178,12 +178,25 @@ impl Appliance {
                 continue;
             }
             left -= state.item_count;
-            let all = ItemsAsk { filling: Filling::Present, limit: few as usize, ..ItemsAsk::default() };
-            let read = self.core.store.items_page(&target.key, &all).unwrap_or_else(|_| nothing());
-            let present = read.rows.iter().filter(|i| i.removed.is_none());
-            items.extend(present.map(|i| items::item(&now, &target.spec, &state, i)));
+            let present = self.present_items(&target.key, state.item_count).unwrap_or_default();
+            items.extend(present.iter().map(|i| items::item(&now, &target.spec, &state, i)));
         }
         Ok(items)
+    }
+
+    /// The first so many that are present, however many removed ones lie between them: one page may end among those.
+    fn present_items(&self, key: &TargetKey, most: u64) -> Result<Vec<Item>, StoreError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let mut ask = ItemsAsk { filling: Filling::Present, limit: most, ..ItemsAsk::default() };
+        let mut present = Vec::new();
+        while present.len() < most {
+            let page = self.core.store.items_page(key, &ask)?;
+            present.extend(page.rows.into_iter().filter(|item| item.removed.is_none()));
+            let Some(on) = page.on else { break };
+            ask.from = Edge::After(on);
+        }
+        present.truncate(most);
+        Ok(present)
     }
 
     /// With these of its items.
