@@ -45,24 +45,29 @@ pub(super) fn publish(part: &Path, name: &Path) -> io::Result<()> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => return Err(io::ErrorKind::AlreadyExists.into()),
         Err(other) => return Err(other.into()),
     }
+    settle(name)
+}
+
+/// Puts the names of a file's folder onto the disk.
+pub(super) fn settle(name: &Path) -> io::Result<()> {
     File::open(folder_of(name))?.sync_all()
 }
 
-/// Gives a finished file the name of another, which from then on has the name that this one had: at no moment is there neither.
+/// Gives a finished file the name of another, which from then on has the name that this one had: at no moment is there neither. Where this fails,
+/// `part` is not the other one. It lasts over a power cut from [`settle`] on.
 pub(super) fn exchange(part: &Path, name: &Path) -> io::Result<()> {
     File::open(part)?.sync_all()?;
     match renameat_with(CWD, part, CWD, name, RenameFlags::EXCHANGE) {
-        Ok(()) => {}
+        Ok(()) => Ok(()),
         // A file system without that: by a second name for the old file.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             let aside = beside(name, "aside");
             std::fs::hard_link(name, &aside)?;
             std::fs::rename(part, name)?;
-            std::fs::rename(aside, part)?;
+            std::fs::rename(aside, part)
         }
-        Err(other) => return Err(other.into()),
+        Err(other) => Err(other.into()),
     }
-    File::open(folder_of(name))?.sync_all()
 }
 
 /// Removes the file when it goes out of scope, unless it was published meanwhile.

@@ -112,7 +112,9 @@ fn take_place(part: Scratch, data: &Path, there: bool, at: Wall) -> io::Result<O
         return Ok(None);
     }
     files::exchange(&part.0, data)?;
+    // From here on this is the file that was there: whatever fails now, it is not scratch.
     let was = part.keep();
+    files::settle(data)?;
     let moment: String = rfc3339(at).chars().filter(|c| !"-:".contains(*c)).collect();
     let mut kept = data.file_name().unwrap_or_default().to_owned();
     kept.push(format!(".before-restore-{moment}"));
