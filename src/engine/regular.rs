@@ -80,13 +80,13 @@ pub async fn run(core: Arc<Core>) {
 /// Whether it failed.
 async fn make(core: &Core, spec: &BackupSpec, now: &Now) -> bool {
     let path = spec.folder.join(name(now.wall()));
-    let made = match core.store.backup(&path, core.clock.mark()).await {
-        Ok(sentence) => forget_old_backups(&spec.folder, spec.keep, now.wall()).map(|gone| (sentence, gone)),
-        Err(error) => Err(error),
-    };
-    match made {
-        Ok((sentence, gone)) => {
-            let old = if gone == 0 { String::new() } else { format!("; of the old ones {gone} went") };
+    match core.store.backup(&path, core.clock.mark()).await {
+        Ok(sentence) => {
+            let old = match forget_old_backups(&spec.folder, spec.keep, now.wall()) {
+                Ok(0) => String::new(),
+                Ok(gone) => format!("; of the old ones {gone} went"),
+                Err(error) => format!("; {error}: look there, the folder grows by what stays"),
+            };
             tracing::info!("{sentence}{old}");
             over(core, format!("A backup was made: {}{old}.", path.display())).await;
             false

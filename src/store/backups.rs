@@ -31,17 +31,20 @@ pub fn list_backups(folder: &Path) -> (usize, Option<Lying>) {
     (ours.len(), newest)
 }
 
-/// Deletes the oldest, if there are more than `keep`. How many went. Called once a newer one is there and was found whole.
+/// Deletes the oldest, if there are more than `keep`. How many went; one that stays keeps none of the others. Called once a newer one is there and
+/// was found whole.
 pub fn forget_old_backups(folder: &Path, keep: u32, now: Wall) -> Result<usize, StoreError> {
     let failed = |e: std::io::Error| sentences::explain_io(&folder.display().to_string(), Doing::Reading, &e);
     let old = backup::surplus(names(folder).map_err(failed)?, keep, now);
-    for name in &old {
+    let gone = old.iter().map(|name| {
         let path = folder.join(name);
-        let place = path.display().to_string();
-        fs::remove_file(&path)
-            .map_err(|e| StoreError::Io(format!("the old backup {place} could not be deleted ({e})")))?;
-    }
-    Ok(old.len())
+        let stays = |e| StoreError::Io(format!("the old backup {} could not be deleted ({e})", path.display()));
+        fs::remove_file(&path).map_err(stays)
+    });
+    // Each is tried before the first that failed is told.
+    let gone: Vec<Result<(), StoreError>> = gone.collect();
+    let count = gone.len();
+    gone.into_iter().collect::<Result<(), StoreError>>().map(|()| count)
 }
 
 fn names(folder: &Path) -> std::io::Result<Vec<String>> {
@@ -71,5 +74,9 @@ mod tests {
         left.sort();
         assert_eq!(left, [backup::name(at(2)), backup::name(at(3)), "mine.redb".to_owned()]);
         assert!(forget_old_backups(&folder.path().join("no"), 2, at(3)).is_err());
+
+        fs::create_dir(folder.path().join(backup::name(at(-1)))).unwrap();
+        assert!(forget_old_backups(folder.path(), 1, at(3)).is_err(), "a folder cannot be deleted as a file");
+        assert_eq!(newest_backup(folder.path(), at(2)), Some(at(-1)), "and the one after it went all the same");
     }
 }
