@@ -46,7 +46,8 @@ pub trait Shelf: Keeper {
     fn scans(&self, key: &ConnectionKey) -> Result<Vec<FeedView>, Denied>;
     fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied>;
     fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied>;
-    fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied>;
+    /// Of an organization, value by value, but those on trial.
+    fn flats(&self, organization: &Organization) -> Result<Vec<FlatView>, Denied>;
     /// Of the connections of an organization.
     fn names(&self, organization: &Organization) -> Vec<String>;
     fn history(&self, key: &TargetKey, ask: &HistoryAsk) -> Result<Paged<HistoryView>, Denied>;
@@ -171,8 +172,8 @@ impl Shelf for Appliance {
     fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied> {
         Appliance::target(self, key, ask)
     }
-    fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied> {
-        Appliance::flat(self, key)
+    fn flats(&self, organization: &Organization) -> Result<Vec<FlatView>, Denied> {
+        self.flats_of(organization)
     }
     fn names(&self, organization: &Organization) -> Vec<String> {
         Appliance::names(self, organization)

@@ -68,9 +68,13 @@ async fn a_connection_comes_of_a_recipe_is_tried_with_its_cost_told_and_is_saved
     assert!(page.contains("Uses 1 of 4 that are left") && page.contains("3 items") && page.contains("Lawn"), "{page}");
     assert_eq!(app.ledger("pool").await[0]["caller"], "probe", "it was paid for");
     assert!(app.target("pool", "controller").await["as_of"].is_null(), "the shelf is not touched");
+    let flat = async |app: &TestApp| app.get("/api/v1/ha").await.expect(200).json();
+    let told = flat(&app).await;
+    assert!(told.get("other__state").is_some() && told.get("pool__state").is_none(), "on trial it is nobody's: {told}");
 
     sends(&app, "/c/pool/setup", "/c/pool/setup/save", &[]).await.expect(303);
     app.has_polled("pool", "controller").await;
+    assert_eq!(flat(&app).await["pool__state"], "fresh");
     let activity = app.get("/api/v1/activity").await.expect(200).body;
     assert!(activity.contains("connection pool added by tests (page, 127.0.0.1), on trial"), "{activity}");
     assert!(activity.contains("connection pool saved by tests (page, 127.0.0.1)"), "{activity}");

@@ -248,9 +248,12 @@ impl Shelf for Sample {
         (target.items, target.next) = some_items(target.items, ask);
         Ok(target)
     }
-    fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied> {
-        let own = self.targets.iter().filter(|t| t.connection == key.connection.0).cloned();
-        Ok(crate::engine::flat::flat(&self.connection(key)?, &own.collect::<Vec<_>>()))
+    fn flats(&self, organization: &Organization) -> Result<Vec<FlatView>, Denied> {
+        let flat = |c: &ConnectionView| {
+            let own = self.targets.iter().filter(|t| t.connection == c.name).cloned();
+            crate::engine::flat::flat(c, &own.collect::<Vec<_>>())
+        };
+        Ok(self.connections.iter().filter(|c| c.organization == organization.0).map(flat).collect())
     }
     fn names(&self, organization: &Organization) -> Vec<String> {
         let own = self.connections.iter().filter(|c| c.organization == organization.0);
