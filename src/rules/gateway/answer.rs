@@ -90,10 +90,33 @@ pub fn age(life: &Life) -> String {
     life.age.as_secs().to_string()
 }
 
-/// A reason as the value of a header: in ASCII, on one line, at most 200 characters.
+/// Signs of a reason in a header; what comes behind them is left out.
+const LONGEST_REASON: usize = 200;
+
+/// A reason as the value of a header, an Item of RFC 9651: a String where ASCII can say it (section 3.3.3), else a Display String (section 3.3.8).
+/// Our own typographic quotes are said with those of ASCII; no sign becomes another.
 pub fn larder_stale(reason: &str) -> String {
-    let shown = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
-    reason.trim().chars().map(shown).take(200).collect()
+    let plain = |c: char| match c {
+        '\u{201c}' | '\u{201d}' => '"',
+        '\u{2018}' | '\u{2019}' => '\'',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    let said: String = reason.trim().chars().map(plain).take(LONGEST_REASON).collect();
+    if said.is_ascii() { quoted(&said) } else { displayed(&said) }
+}
+
+/// A Display String of RFC 9651.
+fn displayed(text: &str) -> String {
+    let mut said = String::from("%\"");
+    for octet in text.bytes() {
+        match octet {
+            b' '..=b'~' if !b"%\"".contains(&octet) => said.push(char::from(octet)),
+            // A text never fails to be written to.
+            _ => _ = write!(said, "%{octet:02x}"),
+        }
+    }
+    said + "\""
 }
 
 /// `RateLimit` and `RateLimit-Policy` of what is left for a caller; `None`: no limit has a window. In flight at once is no quota.

@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::ids::Caller;
 use crate::domain::limit::{Kind, Limit, Scope};
 use crate::rules::budget::Usage;
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn stale(seconds: u64) -> Life {
@@ -92,9 +93,36 @@ fn of_a_head_only_the_provider_s_validators_are_shown() {
 }
 
 #[test]
-fn a_reason_becomes_one_line_of_ascii() {
-    assert_eq!(larder_stale(" held until 16:00\r\nX: \u{e9} "), "held until 16:00??X: ?");
-    assert_eq!(larder_stale(&"x".repeat(999)).len(), 200);
+fn a_reason_becomes_one_line_that_says_every_sign_of_it() {
+    assert_eq!(larder_stale(" held until 16:00\r\nX: y "), "\"held until 16:00  X: y\"");
+    assert_eq!(
+        larder_stale("rate limited. It said: \u{201c}slow \\ down\u{201d}"),
+        r#""rate limited. It said: \"slow \\ down\"""#
+    );
+    // The example of RFC 9651 section 3.3.8.
+    assert_eq!(
+        larder_stale("This is intended for display to \u{fc}sers."),
+        "%\"This is intended for display to %c3%bcsers.\""
+    );
+    assert_eq!(larder_stale(&"x".repeat(999)).len(), 202);
+}
+
+proptest! {
+    /// What a parser of structured fields reads is what was said.
+    #[test]
+    fn a_reason_is_read_as_it_was_said(reason in "\\PC{0,220}") {
+        let said: String = reason.trim().chars().take(200).collect();
+        let said = said.replace(['\u{201c}', '\u{201d}'], "\"").replace(['\u{2018}', '\u{2019}'], "'");
+        let header = larder_stale(&reason);
+        prop_assert!(header.is_ascii());
+        let item = sfv::Parser::new(&header).parse::<sfv::Item>().expect("a structured field");
+        let read = match &item.bare_item {
+            sfv::BareItem::String(text) => text.as_str().to_owned(),
+            sfv::BareItem::DisplayString(text) => text.to_string(),
+            other => panic!("{other:?}"),
+        };
+        prop_assert_eq!(read, said);
+    }
 }
 
 fn usage(kind: Kind, used: u64, kept: u64, keep: &[(Caller, u64)]) -> Usage {
