@@ -5,7 +5,7 @@ use crate::domain::mqtt::MqttSpec;
 use crate::domain::state::State;
 use crate::engine::view::{FlatKind, FlatOf, FlatValue, FlatView};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Without another word for so long a value is none any more: what is told is told again every [`super::told::EVERY`].
 const EXPIRE_AFTER_S: u64 = 180;
@@ -87,7 +87,8 @@ pub type Kinds = BTreeMap<String, FlatKind>;
 
 /// What is known of the values now, over what was known before.
 pub fn learn(kinds: &mut Kinds, flat: &FlatView) {
-    kinds.retain(|key, _| flat.values.iter().any(|v| v.key == *key));
+    let there: BTreeSet<&str> = flat.values.iter().map(|v| v.key.as_str()).collect();
+    kinds.retain(|key, _| there.contains(key.as_str()));
     for value in &flat.values {
         let known = kinds.entry(value.key.clone()).or_insert(value.kind);
         if value.kind != FlatKind::Unknown {

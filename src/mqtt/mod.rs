@@ -15,7 +15,8 @@ use crate::engine::appliance::Appliance;
 use crate::engine::view::{BrokerView, When};
 use crate::upstream::redact::Secret;
 use link::End;
-use std::sync::Arc;
+use rustls::ClientConfig;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -29,11 +30,19 @@ const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Which broker, and by which password.
 pub struct Broker {
-    pub spec: MqttSpec,
-    pub password: Option<Secret>,
+    spec: MqttSpec,
+    password: Option<Secret>,
+    /// Read from the machine for the first link, and for every other.
+    tls: OnceLock<Arc<ClientConfig>>,
 }
 
 impl Broker {
+    pub const fn new(spec: MqttSpec, password: Option<Secret>) -> Broker {
+        Broker { spec, password, tls: OnceLock::new() }
+    }
+    pub const fn password(&self) -> Option<&Secret> {
+        self.password.as_ref()
+    }
     fn key(&self) -> (&MqttSpec, Option<&str>) {
         (&self.spec, self.password.as_ref().map(Secret::expose))
     }

@@ -4,7 +4,7 @@ use super::discovery::{self, Kinds, Topics};
 use crate::domain::time::Span;
 use crate::engine::view::{FlatKind, FlatView};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything is told again so often, changed or not: ages and countdowns go on.
 pub const EVERY: Span = Span::from_secs(30);
@@ -88,8 +88,10 @@ impl Told {
 
     /// Connections that are not there any more: their devices are taken away.
     fn gone(&mut self, topics: &Topics<'_>, flats: &[FlatView]) -> Vec<Retained> {
-        let is_there = |(organization, connection): &(String, String)| {
-            flats.iter().any(|flat| flat.organization == *organization && flat.connection == *connection)
+        let there: BTreeSet<(&str, &str)> =
+            flats.iter().map(|flat| (flat.organization.as_str(), flat.connection.as_str())).collect();
+        let is_there = |(organization, connection): &&(String, String)| {
+            there.contains(&(organization.as_str(), connection.as_str()))
         };
         let gone: Vec<(String, String)> = self.devices.keys().filter(|key| !is_there(key)).cloned().collect();
         let mut news = Vec::new();
@@ -107,10 +109,10 @@ impl Told {
 impl Device {
     /// Home Assistant takes a part away that is told as its platform alone; once.
     fn parts_that_went(&mut self, before: &Kinds, flat: &FlatView) -> Vec<(String, &'static str)> {
-        let is_there = |key: &String| flat.values.iter().any(|value| value.key == *key);
+        let there: BTreeSet<&str> = flat.values.iter().map(|value| value.key.as_str()).collect();
         let told = before.iter().map(|(key, kind)| (key.clone(), discovery::platform(*kind)));
         let left = std::mem::take(&mut self.left);
-        left.into_iter().chain(told).filter(|(key, _)| !is_there(key)).collect()
+        left.into_iter().chain(told).filter(|(key, _)| !there.contains(key.as_str())).collect()
     }
 }
 
@@ -119,10 +121,10 @@ fn kind_of(value: &Value) -> FlatKind {
 }
 
 fn lasting(state: &Map<String, Value>, flat: &FlatView) -> String {
-    let counts_on = |key: &String| flat.values.iter().any(|v| v.key == *key && v.kind == FlatKind::Seconds);
-    let lasting: Map<String, Value> =
-        state.iter().filter(|(key, _)| !counts_on(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
-    Value::Object(lasting).to_string()
+    let seconds = flat.values.iter().filter(|v| v.kind == FlatKind::Seconds);
+    let counts_on: BTreeSet<&str> = seconds.map(|v| v.key.as_str()).collect();
+    let lasting = state.iter().filter(|(key, _)| !counts_on.contains(key.as_str()));
+    Value::Object(lasting.map(|(k, v)| (k.clone(), v.clone())).collect()).to_string()
 }
 
 #[cfg(test)]

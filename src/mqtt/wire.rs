@@ -12,6 +12,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::ConfigVerifierExt;
 use std::error::Error;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use tokio_rustls::TlsConnector;
@@ -37,8 +38,8 @@ pub fn open(broker: &Broker, client_id: String, will: LastWill) -> (AsyncClient,
         (None, _) => {}
     }
     if address.tls {
-        let host = address.host.clone();
-        options.set_socket_connector(move |to, network| secure(host.clone(), to, network));
+        let (host, tls) = (address.host.clone(), tls(broker));
+        options.set_socket_connector(move |to, network| secure(tls.clone(), host.clone(), to, network));
     }
     let (client, mut line) = AsyncClient::builder(options).capacity(WAITING).build();
     let mut network = line.network_options();
@@ -49,11 +50,36 @@ pub fn open(broker: &Broker, client_id: String, will: LastWill) -> (AsyncClient,
 
 type Secured = tokio_rustls::client::TlsStream<tokio::net::TcpStream>;
 
-async fn secure(host: String, to: String, network: NetworkOptions) -> io::Result<Secured> {
-    let config = ClientConfig::with_platform_verifier().map_err(io::Error::other)?;
+/// With the authorities of this machine, which are read once: a process goes by those that it began with. Where there are none it is tried again.
+fn tls(broker: &Broker) -> Option<Arc<ClientConfig>> {
+    if broker.tls.get().is_none() {
+        let read = ClientConfig::with_platform_verifier().ok()?;
+        let _ = broker.tls.set(Arc::new(read));
+    }
+    broker.tls.get().cloned()
+}
+
+#[derive(Debug)]
+struct NoAuthorities;
+
+impl fmt::Display for NoAuthorities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this machine has no certificate authorities")
+    }
+}
+
+impl Error for NoAuthorities {}
+
+async fn secure(
+    tls: Option<Arc<ClientConfig>>,
+    host: String,
+    to: String,
+    network: NetworkOptions,
+) -> io::Result<Secured> {
+    let config = tls.ok_or_else(|| io::Error::other(NoAuthorities))?;
     let name = ServerName::try_from(host).map_err(io::Error::other)?;
     let tcp = default_socket_connect(to, network).await?;
-    TlsConnector::from(Arc::new(config)).connect(name, tcp).await
+    TlsConnector::from(config).connect(name, tcp).await
 }
 
 pub const fn will(topic: String, message: Bytes) -> LastWill {
@@ -85,10 +111,17 @@ fn closed(to: &BrokerAddress) -> String {
 
 fn of_socket(e: &io::Error, to: &BrokerAddress) -> String {
     let tls = e.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    if e.get_ref().is_some_and(|inner| inner.is::<NoAuthorities>()) {
+        return format!(
+            "This machine has no certificate authorities to check the broker at {to} with: install the package ca-certificates, or name a bundle \
+             in SSL_CERT_FILE."
+        );
+    }
     match (tls, e.kind()) {
-        (Some(rustls::Error::InvalidCertificate(why)), _) => {
-            format!("The certificate of the broker at {to} is not one that this machine trusts ({why:?}).")
-        }
+        (Some(rustls::Error::InvalidCertificate(why)), _) => format!(
+            "The certificate of the broker at {to} is not one that this machine trusts ({why:?}): name the bundle with its authority in \
+             SSL_CERT_FILE, and start again."
+        ),
         (Some(_), _) => format!("The broker at {to} does not speak TLS as we do: is it mqtt:// that it speaks there?"),
         (_, ErrorKind::ConnectionRefused) => {
             format!("Nobody listens at {to}: is the broker running, and is `broker` under [mqtt] its address?")
@@ -123,6 +156,7 @@ mod tests {
             (ConnectionError::MqttState(StateError::ConnectionAborted), "closed the link"),
             (ConnectionError::NetworkTimeout, "does not answer"),
             (ConnectionError::Io(io::Error::other(rustls::Error::DecryptError)), "does not speak TLS as we do"),
+            (ConnectionError::Io(io::Error::other(NoAuthorities)), "has no certificate authorities"),
         ] {
             let words = words(&error, &to);
             assert!(words.contains(said) && words.contains("mqtt://[::1]:1883"), "{error:?}: {words}");

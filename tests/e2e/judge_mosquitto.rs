@@ -5,7 +5,7 @@ use crate::support::process::{Process, free_port, judge_program};
 use crate::support::*;
 use rumqttc::{AsyncClient, Event, MqttOptions, Packet, PublishOptions, QoS};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
@@ -48,6 +48,22 @@ impl Broker {
 
     fn table(&self, password: &str) -> String {
         format!("[mqtt]\nbroker = \"mqtt://127.0.0.1:{}\"\nuser = \"{USER}\"\npassword = {password}\n", self.port)
+    }
+
+    /// With a listener that speaks TLS, by the certificate of an authority of our own; the file of that authority.
+    fn secured(&self) -> PathBuf {
+        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/upstream/tests/tls");
+        let copied = |name: &str| {
+            let to = self.folder.path().join(name);
+            std::fs::copy(made.join(name), &to).expect("the test's own folder");
+            to
+        };
+        let (certificate, key) = (copied("provider.pem"), copied("key.pem"));
+        let conf = self.folder.path().join("broker.conf");
+        let says = std::fs::read_to_string(&conf).expect("the test's own file");
+        let says = format!("{says}certfile {}\nkeyfile {}\n", certificate.display(), key.display());
+        std::fs::write(conf, says).expect("the test's own file");
+        copied("authority.pem")
     }
 
     /// By a name of its own: a broker ends the link of who comes again.
@@ -248,4 +264,28 @@ async fn a_broker_that_refuses_or_is_away_is_told_once_and_holds_up_nothing() {
     for told in ["refuses the user or the password", "Nobody listens at"] {
         assert_eq!(log.lines().filter(|line| line.contains(told)).count(), 1, "told once: {told}\n{log}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_tls_only_a_broker_is_told_whose_authority_is_trusted() {
+    let Some(mut broker) = Broker::prepared() else { return };
+    let authority = broker.secured();
+    broker.starts();
+    let provider = FakeProvider::unlimited().await;
+    let mut config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet());
+    config.environment.insert("BROKER_PASSWORD".to_owned(), PASSWORD.to_owned());
+    config.extra = broker.table("{ env = \"BROKER_PASSWORD\" }").replace("mqtt://", "mqtts://");
+    let mut app = TestApp::start(config.clone()).await;
+    let shows = async |app: &TestApp, what: &str| {
+        eventually(what, SOON, || async { app.get("/settings").await.body.contains(what).then_some(()) }).await;
+    };
+    shows(&app, "is not one that this machine trusts").await;
+    assert!(app.get("/settings").await.body.contains("SSL_CERT_FILE"), "and says what to do");
+
+    let trusted = ("SSL_CERT_FILE".to_owned(), authority.display().to_string());
+    config.environment.extend([trusted]);
+    assert!(app.stop().await.success());
+    app.configure(config);
+    app.boots().await;
+    shows(&app, "connected since").await;
 }
