@@ -139,13 +139,50 @@
     const path = [];
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
     for (let e = focused; e && e !== old; e = e.parentElement) path.unshift([...e.parentElement.children].indexOf(e));
+    const room = roomOf(old);
     old.replaceWith(node);
+    if (room) keep(node, room);
     if (focused) {
       const same = path.reduce((e, n) => e && e.children[n], node);
       if (same && same.tagName === focused.tagName) same.focus({ preventScroll: true });
     }
     tell(words);
   }
+
+  // --- Room. A part that becomes longer or shorter moves nothing that somebody may be looking at: until they do something, or until its end is out of
+  // sight, it has as much room as before. What tells a state lies over what follows; a list can be scrolled.
+  function end(part, room) {
+    return part.getBoundingClientRect().top + room;
+  }
+  function isSeen(part, room) {
+    const at = end(part, room);
+    return at > 0 && at < innerHeight;
+  }
+  function roomOf(part) {
+    const room = part.room ?? part.getBoundingClientRect().height;
+    return isSeen(part, room) ? room : 0;
+  }
+  function keep(part, room) {
+    const more = part.getBoundingClientRect().height - room;
+    if (!more) return;
+    part.room = room;
+    part.classList.add("held");
+    if (more < 0) part.style.minHeight = room + "px";
+    else if (part.dataset.state) part.style.marginBottom = -more + "px";
+    else part.style.maxHeight = room + "px";
+  }
+  function settle(which) {
+    for (const part of document.querySelectorAll(".held")) {
+      if (!which(part)) continue;
+      delete part.room;
+      part.classList.remove("held");
+      part.removeAttribute("style");
+    }
+  }
+  const settleUnseen = () => settle((part) => !isSeen(part, part.room));
+  addEventListener("scroll", settleUnseen, { passive: true });
+  addEventListener("click", () => settle(() => true));
+  addEventListener("keydown", (event) => { if (!event.target.closest("input, select, textarea")) settle(() => true); });
 
   // --- Builds. A page of another one is loaded anew, once for each.
   function outdated(serves) {

@@ -194,6 +194,53 @@ async fn only_the_parts_that_changed_are_exchanged_and_nothing_jumps() {
     assert_quiet(&browser).await;
 }
 
+/// By the Layout Instability API, with the whole page in sight: new lines, a state that turns and turns back; but not what an age that ticks pushes along
+/// its own line. Whoever presses something has it settle.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_is_seen_moves_where_new_lines_come_in_on_top() {
+    let Some(browser) = Browser::start().await else { return };
+    let provider = FakeProvider::unlimited().await;
+    let app = quiet_yard(&provider).await;
+    browser.is_a_wall().await;
+    for (path, name) in [("/c/yard", "Moss"), ("/activity", "Fern"), ("/", "Sage")] {
+        browser.goes_to(&format!("http://{}{path}", app.address)).await;
+        browser.shows("Activity").await;
+        tokio::time::sleep(secs(1)).await;
+        browser.runs(WATCH_SHIFTS).await;
+        provider.renames(1, name);
+        refreshes(&app).await;
+        let told = |what: &str| {
+            let script = format!("return document.getElementById('activity').textContent.includes('{what}')");
+            let browser = &browser;
+            async move {
+                let is_told = || async { (browser.runs(&script).await == true).then_some(()) };
+                eventually(&format!("{path} tells {script}"), SOON, is_told).await;
+            }
+        };
+        told(name).await;
+        app.operator().stops("yard").await;
+        told("polling on \u{2192} off").await;
+        // Its part is drawn once more at most; the observer hears of a shift after it was painted.
+        tokio::time::sleep(secs(3)).await;
+        let shifts = browser.runs("return window.shifts").await;
+        assert_eq!(shifts, serde_json::json!([]), "{path}");
+        let held = || browser.runs("return document.querySelectorAll('.held').length");
+        // The list of the overview is as long as it gets.
+        assert!(path == "/" || held().await != 0, "{path}: nothing grew");
+        browser.runs("document.querySelector('h1').click()").await;
+        assert_eq!(held().await, 0, "it settles");
+        app.operator().resumes("yard").await;
+    }
+    assert_quiet(&browser).await;
+}
+
+const WATCH_SHIFTS: &str = "window.shifts = [];
+    const told = ({node, previousRect, currentRect}) => [node?.outerHTML?.slice(0, 120) ?? node?.textContent, previousRect, currentRect];
+    const ticks = ({previousRect, currentRect}) => previousRect.y === currentRect.y && previousRect.bottom === currentRect.bottom;
+    new PerformanceObserver(list => list.getEntries().forEach(e => {
+        if (!e.hadRecentInput && !(e.sources.length && e.sources.every(ticks))) window.shifts.push([e.value, ...e.sources.map(told)]);
+    })).observe({type: 'layout-shift'})";
+
 /// Fake time in the browser; nobody answers. The clock of the wall may even be set back.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hours_without_a_word_never_show_a_stale_value_as_fresh() {

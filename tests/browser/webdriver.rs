@@ -138,6 +138,12 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
     }
 
+    /// A screen on which a whole page is in sight.
+    pub async fn is_a_wall(&self) {
+        let screen = json!({"width": 1280, "height": 4000, "deviceScaleFactor": 1, "mobile": false});
+        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    }
+
     pub async fn prefers(&self, scheme: &str) {
         self.has_wishes(&[("prefers-color-scheme", scheme)]).await;
     }
