@@ -31,18 +31,23 @@ pub struct Line {
 }
 
 pub fn stood(face: &Face, view: &StoodView) -> Stood {
-    // The cells begin with the quarters of the clock, so that the strip moves four times an hour and not with every look.
-    let cell = i64::try_from(DAY.0 / CELLS as u64).unwrap_or(1);
-    let until = Wall(view.until.0.0.div_euclid(cell).saturating_add(1).saturating_mul(cell));
+    let (from, until) = axis(view.until.0);
     let stretches: Vec<states::Stretch> = view.stretches.iter().map(|s| (s.from.0, s.until.0, s.state)).collect();
     let lines = view.stretches.iter().rev().take(LINES).map(|s| line(face, s, view)).collect();
     let more = view.stretches.len().saturating_sub(LINES);
     Stood {
-        svg: states::strip(until - DAY, until, CELLS, &stretches),
+        svg: states::strip(from, until, CELLS, &stretches),
         sentence: sentence(face, view),
         lines,
         more: (more > 0).then(|| show::count(more as u64)),
     }
+}
+
+/// Of the day up to now. Its cells begin with the quarters of the clock, so that the strip moves four times an hour and not with every look.
+pub fn axis(now: Wall) -> (Wall, Wall) {
+    let cell = i64::try_from(DAY.0 / CELLS as u64).unwrap_or(1);
+    let until = Wall(now.0.div_euclid(cell).saturating_add(1).saturating_mul(cell));
+    (until - DAY, until)
 }
 
 fn line(face: &Face, stretch: &StoodStretch, view: &StoodView) -> Line {
