@@ -87,7 +87,7 @@ async fn f12_pages_are_paid_for_and_not_work_orders() {
     assert!(ledger.iter().all(|c| c["target"] == "project" && c["caller"] == "poller"), "{ledger:?}");
     assert_eq!(app.connection("field").await["forecast"]["requests_per_day"], 1440 * 4);
     let page = app.get("/c/field").await.expect(200).body;
-    assert!(page.contains("Complete: 12 rows on 4 pages; 3 targets have changed."), "{page}");
+    assert!(page.contains("Complete: 12 rows on 4 pages; 3 targets changed."), "{page}");
 }
 
 /// Before the first reading every target counts as asked by itself, and ten of them could not be kept up.

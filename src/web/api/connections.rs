@@ -183,8 +183,7 @@ pub async fn ledger(
     let (after, limit) = (ask.query.after, ask.query.limit());
     let charges = web.shelf().ledger(&ask.connection(name), after, limit)?;
     let next = charges.last().map(|c| c.id.0).or(after);
-    let is_full = after.is_some() && charges.len() >= limit;
-    Ok(ask.linked_if(is_full, next, json(Ledger { charges, next })))
+    Ok(ask.linked_on((after, limit), (charges.len(), next), json(Ledger { charges, next })))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -53,6 +53,5 @@ pub async fn list(State(web): State<WebState>, ask: Ask<Filter>) -> Result<Respo
     let wanted = Wanted { organization: Some(ask.organization.clone()), connection, which };
     let findings = web.shelf().findings(&wanted, after, limit)?;
     let next = findings.last().map(|f| f.id.0).or(after);
-    let is_full = after.is_some() && findings.len() >= limit;
-    Ok(ask.linked_if(is_full, next, json(Findings { findings, next })))
+    Ok(ask.linked_on((after, limit), (findings.len(), next), json(Findings { findings, next })))
 }

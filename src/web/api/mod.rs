@@ -232,9 +232,16 @@ impl<Q> Ask<Q> {
         }
         list
     }
-    /// The same for what is read on from a number, where a full page may have more behind it.
-    fn linked_if(&self, is_full: bool, next: Option<u64>, list: Response) -> Response {
-        self.linked(list, "next", "after", next.filter(|_| is_full).map(|n| n.to_string()).as_deref())
+    /// The same for a list that is read on from a number: behind a full page of what comes `after` one there may be more. The newest of all have
+    /// nothing behind them yet.
+    fn linked_on(
+        &self,
+        (after, limit): (Option<u64>, usize),
+        (rows, next): (usize, Option<u64>),
+        list: Response,
+    ) -> Response {
+        let may_have_more = after.is_some() && rows >= limit;
+        self.linked(list, "next", "after", next.filter(|_| may_have_more).map(|n| n.to_string()).as_deref())
     }
     /// The guard has judged the role; this judges the organization.
     pub fn may_change(&self) -> Result<(), Problem> {

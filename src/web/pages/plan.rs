@@ -4,7 +4,6 @@
 use super::ahead::{self, Ahead};
 use super::show::{self, Face, Moment};
 use super::{Asked, Frame, Visit, html, segment};
-use crate::domain::ids::Organization;
 use crate::engine::view::{CostView, PlanFigures, PlanView, ShareView, WhatIfView};
 use crate::web::WebState;
 use crate::web::api::plan::{Query, own};
@@ -35,7 +34,6 @@ struct Page {
 }
 
 struct Form {
-    organization: Option<String>,
     connections: Vec<(String, bool)>,
     interval: String,
     targets: String,
@@ -110,7 +108,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
     let frame = visit.frame(&web, &face, None);
     let page = Page {
         sentence: sentence(&plans),
-        form: form(&visit, &query, &plans),
+        form: form(&query, &plans),
         wrong,
         answer,
         plans: plans.iter().map(|plan| row(&face, &visit, plan)).collect(),
@@ -136,11 +134,10 @@ fn sentence(plans: &[PlanView]) -> String {
     }
 }
 
-fn form(visit: &Visit, query: &Query, plans: &[PlanView]) -> Form {
+fn form(query: &Query, plans: &[PlanView]) -> Form {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let chosen = |name: &str| query.connection.as_deref() == Some(name);
     Form {
-        organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
         connections: plans.iter().map(|plan| (plan.name.clone(), chosen(&plan.name))).collect(),
         interval: text(&query.interval),
         targets: text(&query.targets),

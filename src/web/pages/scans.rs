@@ -22,12 +22,12 @@ pub(super) struct Scan {
 pub(super) fn scan(face: &Face, view: &FeedView) -> Scan {
     let under_way = |b: &crate::engine::view::BuildingView| {
         let pages = format!("{} of {} pages", b.pages, b.of.map_or("?".to_owned(), show::count));
-        (format!("{pages}, {} so far", counted(b.rows, "row", "rows")), face.moment(b.since))
+        (format!("{pages}, {} so far", show::counted(b.rows, "row")), face.moment(b.since))
     };
     Scan {
         name: view.name.clone(),
         endpoint: view.endpoint.clone(),
-        targets: counted(view.targets, "target", "targets"),
+        targets: show::counted(view.targets, "target"),
         interval: view.interval_seconds.map(show::exact),
         as_of: face.maybe(view.as_of),
         age: view.as_of.map(|at| Age::since(face, at)),
@@ -41,15 +41,15 @@ pub(super) fn scan(face: &Face, view: &FeedView) -> Scan {
 }
 
 fn told(run: &RunView) -> String {
-    let pages = counted(run.pages.into(), "page", "pages");
+    let pages = show::counted(run.pages.into(), "page");
     match &run.reason {
         Some(reason) => {
             let of = run.of.map_or_else(String::new, |of| format!(" of {}", show::count(of)));
             format!("Given up after {pages}{of}, because {reason}. Nothing of it was published.")
         }
         None => {
-            let changed = counted(run.changed, "target has", "targets have");
-            format!("Complete: {} on {pages}; {changed} changed.", counted(run.rows, "row", "rows"))
+            let (rows, changed) = (show::counted(run.rows, "row"), show::counted(run.changed, "target"));
+            format!("Complete: {rows} on {pages}; {changed} changed.")
         }
     }
 }
@@ -62,10 +62,6 @@ fn strays(run: &RunView) -> Option<String> {
     };
     let some: Vec<String> = run.unmatched_examples.iter().map(one).collect();
     let such = if some.is_empty() { String::new() } else { format!(", such as: {}", some.join("; ")) };
-    let rows = counted(run.unmatched, "row belongs", "rows belong");
-    (run.unmatched > 0).then(|| format!("{rows} to no target{such}."))
-}
-
-fn counted(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", show::count(n), if n == 1 { one } else { many })
+    let belong = if run.unmatched == 1 { "belongs" } else { "belong" };
+    (run.unmatched > 0).then(|| format!("{} {belong} to no target{such}.", show::counted(run.unmatched, "row")))
 }

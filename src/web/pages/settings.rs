@@ -5,7 +5,6 @@ use super::backups::{self, Backups};
 use super::reader::{Clock, Decimal};
 use super::show::{self, Face, Moment};
 use super::{Frame, Visit, html, segment};
-use crate::domain::ids::Organization;
 use crate::domain::setting::{Setting, Source};
 use crate::domain::time::ClockTrust;
 use crate::engine::appliance::Health;
@@ -35,7 +34,6 @@ struct Page {
     broker: Option<Broker>,
     /// `None` for who may not read the whole installation.
     rows: Option<Vec<Row>>,
-    organization: Option<String>,
     usage: String,
     zone: String,
     clocks: [(&'static str, bool); 2],
@@ -61,7 +59,6 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
     let face = visit.face(&web);
     let health = web.shelf().health();
     let polling = web.shelf().polling().await?;
-    let organization = visit.organization.clone();
     let reader = visit.reader();
     let frame = visit.frame(&web, &face, None);
     let page = Page {
@@ -74,8 +71,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         broker: web.shelf().broker().filter(|_| visit.viewer.sees_all()).map(|view| broker(&face, view)),
         own_names: OWN_NAMES,
         rows: visit.viewer.sees_all().then(|| web.configured().now().iter().map(|s| row(s, &polling)).collect()),
-        usage: format!("o/{}/usage", segment(organization.as_str())),
-        organization: (organization != Organization::default()).then_some(organization.0),
+        usage: format!("o/{}/usage", segment(visit.organization.as_str())),
         zone: reader.zone.as_ref().and_then(|zone| zone.iana_name()).unwrap_or_default().to_owned(),
         decimals: Decimal::ALL.map(|of| (of.word(), of.written("21.5"), of == reader.decimal)),
         clocks: Clock::ALL.map(|clock| (clock.word(), clock == reader.clock)),

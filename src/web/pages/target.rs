@@ -7,7 +7,7 @@ use super::show::{self, Age, Chip, Face, Moment, Shown};
 use super::snippets::{Snippets, snippets};
 use super::{Action, Frame, Visit, html, segment, with_age};
 use crate::domain::cursor::{Edge, Filling, ItemsAsk};
-use crate::domain::ids::{Organization, TargetKey, TargetName};
+use crate::domain::ids::{TargetKey, TargetName};
 use crate::domain::state::State as Word;
 use crate::engine::flat::MOST_ITEMS;
 use crate::engine::view::{ConnectionView, ItemView, ScanView, TargetView};
@@ -115,8 +115,7 @@ struct Pages {
     first: Option<String>,
     back: Option<String>,
     on: Option<String>,
-    /// For the form that leads to a key.
-    organization: Option<String>,
+    /// In the form that leads to a key.
     from: String,
 }
 
@@ -282,7 +281,6 @@ fn pages(visit: &Visit, from: &Edge, view: &TargetView) -> Option<Pages> {
             true => link("from", behind),
             false => link("behind", behind),
         },
-        organization: (visit.organization != Organization::default()).then(|| visit.organization.0.clone()),
         from: visit.query.from.clone().unwrap_or_default(),
     })
 }
