@@ -4,7 +4,7 @@ use super::core::{Conn, Core};
 use super::snapshot::Snapshot;
 use super::targets::Target;
 use super::view::*;
-use super::{flat, items, present, scans, spending, words};
+use super::{flat, items, present, scans, spending};
 use crate::domain::cursor::{Edge, EventsAsk, Filling, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
@@ -306,11 +306,6 @@ impl Appliance {
         let missing = || Denied::NotFound(format!("{} has no target \"{}\"", key.connection.connection, key.target));
         let target = target.ok_or_else(missing)?;
         Ok((conn, target))
-    }
-
-    /// A moment as this machine's people read it.
-    pub fn local_time(&self, when: When) -> String {
-        words::clock_time(when.0, self.now().wall())
     }
 }
 

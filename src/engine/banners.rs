@@ -5,7 +5,7 @@ use super::core::Conn;
 use super::scans::show;
 use super::snapshot::{Snapshot, Watched};
 use super::targets::Target;
-use super::view::{ActionKind, ActionView, BannerView, StaleView, When};
+use super::view::{ActionKind, ActionView, BannerView, Sentence, StaleView, When};
 use super::voices::Spoken;
 use super::words::{self, Parts, Said, Standing, Telling};
 use crate::domain::connection::HoldReason;
@@ -21,17 +21,21 @@ pub fn of_connection(
     (watched, spoken): (&[Watched], &Spoken<'_>),
     stood: Option<Stamp>,
 ) -> BannerView {
-    let (what, change) = words::parts(standing, &s.now, Telling::Kept).apart();
+    let (what, change) = words::parts(standing, &s.now, Telling::Apart).apart();
     // Of several answers the oldest that may be used: what is said of it is true of all.
     let answered = watched.iter().filter_map(|w| w.state.as_of.map(|as_of| (as_of, w)));
     let oldest = answered.max_by_key(|(as_of, w)| (!freshness::is_expired(&w.facts), s.now.age_of(*as_of)));
     let expired = oldest.and_then(|(_, w)| w.facts.expires_after.filter(|_| freshness::is_expired(&w.facts)));
     let speaker = watched.iter().find(|w| Some(&w.target.key.target) == spoken.speaker).map(|w| w.target.as_ref());
     BannerView {
-        what: std::iter::once(what).chain(words::beside(standing, &s.now, Telling::Kept)).collect::<Vec<_>>().join(" "),
+        what: std::iter::once(what)
+            .chain(words::beside(standing, &s.now, Telling::Apart))
+            .collect::<Vec<_>>()
+            .join(" ")
+            .into(),
         since: cause(standing).or(stood.map(|since| When(since.wall))),
-        works: words::works(spoken.state, oldest.map(|(as_of, _)| as_of), expired, &s.now),
-        change,
+        works: words::works(spoken.state, oldest.map(|(as_of, _)| as_of), expired, &s.now, Telling::Apart).into(),
+        change: change.into(),
         changes_at: changes_at(standing, &s.now),
         action: action(conn, standing, speaker),
     }
@@ -42,20 +46,20 @@ pub fn of_target(
     conn: &Conn,
     (s, standing): (&Snapshot, &Standing<'_>),
     subject: &Watched,
-    (left_alone, stale): (Option<String>, Option<&StaleView>),
+    (left_alone, stale): (Option<Sentence>, Option<&StaleView>),
 ) -> BannerView {
     let (state, facts) = (&subject.state, &subject.facts);
     let is_alone = left_alone.is_some();
     let (what, change) = match left_alone {
-        Some(sentence) => (sentence, String::new()),
+        Some(sentence) => (sentence.text().to_owned(), String::new()),
         None => what_of(state, standing, &s.now).apart(),
     };
     let expired = facts.expires_after.filter(|_| freshness::is_expired(facts));
     BannerView {
-        what,
+        what: what.into(),
         since: cause(standing).or(stale.map(|stale| stale.since)),
-        works: words::works(standing.state, state.as_of, expired, &s.now),
-        change,
+        works: words::works(standing.state, state.as_of, expired, &s.now, Telling::Apart).into(),
+        change: change.into(),
         changes_at: changes_at(standing, &s.now).filter(|_| !is_alone),
         action: action(conn, standing, Some(&subject.target)).filter(|_| !is_alone),
     }
@@ -63,10 +67,10 @@ pub fn of_target(
 
 /// The state, and the target's own trouble with it.
 fn what_of(state: &TargetState, standing: &Standing<'_>, now: &Now) -> Parts {
-    let parts = words::parts(standing, now, Telling::Kept);
-    let own = || words::target_reason(state, standing, now, Said::Beside);
+    let parts = words::parts(standing, now, Telling::Apart);
+    let own = || words::target_reason(state, standing, now, (Said::Beside, Telling::Apart));
     let what = match (&state.trouble, standing.state) {
-        (None, _) => [vec![parts.apart().0], words::beside(standing, now, Telling::Kept)].concat().join(" "),
+        (None, _) => [vec![parts.apart().0], words::beside(standing, now, Telling::Apart)].concat().join(" "),
         (Some(_), State::Ageing | State::Fresh | State::Never) => own(),
         (Some(_), _) => format!("{} {}", parts.apart().0, own()),
     };

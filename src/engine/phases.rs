@@ -4,7 +4,8 @@
 use super::core::{Conn, Core};
 use super::targets::Target;
 use super::trigger;
-use super::words::clock_time;
+use super::view::Sentence;
+use super::words::{Telling, moment};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::target::{Life, Phase};
 use crate::domain::time::{Now, Stamp};
@@ -171,7 +172,7 @@ pub async fn rest_the_quiet(core: &Core, conn: &Conn) -> Result<(), StoreError> 
 }
 
 /// Why a target is not asked about, where that is for its phase.
-pub fn left_alone(target: &Target, life: &Life, now: &Now) -> Option<String> {
+pub fn left_alone(target: &Target, life: &Life, now: &Now) -> Option<Sentence> {
     let happened = match life.phase {
         _ if target.is_watched() => return None,
         Phase::Pending | Phase::Active => return None,
@@ -180,7 +181,7 @@ pub fn left_alone(target: &Target, life: &Life, now: &Now) -> Option<String> {
         Phase::Stopped => "Stopped",
     };
     let by = life.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let at = life.since.map(|at| format!(" at {}", clock_time(at.wall, now.wall()))).unwrap_or_default();
+    let at = life.since.map(|at| format!(" at {}", moment(at.wall, now, Telling::Apart))).unwrap_or_default();
     let why = life.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    Some(format!("{happened}{by}{at}{why}; it is not asked about any more."))
+    Some(format!("{happened}{by}{at}{why}; it is not asked about any more.").into())
 }

@@ -17,7 +17,7 @@ use super::stood;
 use super::targets::{Origin, Target};
 use super::view::*;
 use super::voices;
-use super::words::{self, Said, Standing};
+use super::words::{self, Said, Standing, Telling};
 use crate::domain::connection::{Breaker, HoldReason};
 use crate::domain::cursor::Paged;
 use crate::domain::event::Event;
@@ -47,7 +47,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
         organization: conn.spec.key.organization.to_string(),
         provider: conn.spec.provider.clone(),
         state: spoken.state,
-        sentence: words::connection_sentence(&standing, &snapshot.now),
+        sentence: words::connection_sentence(&standing, &snapshot.now, Telling::Anew),
         banner: banners::of_connection(conn, (&snapshot, &standing), (&watched, &spoken), stood),
         turns: snapshot.turns(&spoken.turns),
         enabled: conn.enabled(&snapshot.state),
@@ -188,7 +188,7 @@ pub fn target(
 struct Told {
     word: State,
     sentence: String,
-    reason: String,
+    reason: Sentence,
     banner: BannerView,
     stale: Option<StaleView>,
     is_undated: bool,
@@ -199,13 +199,13 @@ fn told(conn: &Conn, s: &Snapshot, subject: &Watched, fresh: bool) -> Told {
     let word = freshness::state(facts);
     let standing = standing(conn, s, word, Some(target));
     let left_alone = phases::left_alone(target, &target.life(), &s.now);
-    let reason = |said| match &left_alone {
+    let reason = |told| match &left_alone {
         Some(sentence) => sentence.clone(),
-        None => words::target_reason(state, &standing, &s.now, said),
+        None => words::target_reason(state, &standing, &s.now, told).into(),
     };
-    let (reason, quoting) = (reason(Said::Beside), reason(Said::Quoted));
+    let (reason, quoting) = (reason((Said::Beside, Telling::Apart)), reason((Said::Quoted, Telling::Anew)).to_string());
     let is_undated = target.spec.observed_at.is_some() && state.item_count > 0 && state.observed_at.is_none();
-    let stale = stale(s, target, state, facts, &reason).filter(|_| !fresh);
+    let stale = stale(s, target, state, facts, &reason.to_string()).filter(|_| !fresh);
     Told {
         word,
         sentence: words::target_sentence(state, facts, is_undated, &quoting, &s.now),

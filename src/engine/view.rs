@@ -12,6 +12,7 @@ mod finding;
 mod flat;
 mod planned;
 mod scans;
+mod sentence;
 mod series;
 mod spend;
 mod stood;
@@ -31,6 +32,7 @@ pub use finding::FindingView;
 pub use flat::{Flat, FlatDocument, FlatKind, FlatOf, FlatValue, FlatView};
 pub use planned::*;
 pub use scans::{BuildingView, FedView, FeedView, RunView, ScanView, UnmatchedView};
+pub use sentence::{Sentence, instant};
 use serde::{Serialize, Serializer};
 pub use series::{FieldSeries, SeriesView};
 pub use spend::{SpendGroup, SpendSlice, SpendView, Spent};
@@ -115,7 +117,8 @@ pub struct RecoveryView {
     #[schema(value_type = RecoveryWord)]
     pub phase: &'static str,
     pub since: When,
-    pub sentence: String,
+    #[schema(value_type = String)]
+    pub sentence: Sentence,
 }
 
 /// One limit, for one endpoint where its scope is the endpoint.
@@ -214,7 +217,7 @@ pub struct TargetView {
     pub etag: String,
     /// The sentence without the age, for pages that let the age grow; empty where there is nothing to say.
     #[serde(skip)]
-    pub reason: String,
+    pub reason: Sentence,
     /// The provider should date its readings and does not, or not credibly.
     #[serde(skip)]
     pub is_undated: bool,

@@ -11,6 +11,7 @@ use super::core::Conn;
 use super::fetch::Stopped;
 use super::fetch::exchange::Exchanged;
 use super::targets::Target;
+use super::view::{Sentence, instant};
 use crate::domain::connection::{Hold, Recent};
 use crate::domain::ids::TargetName;
 use crate::domain::item::{ChangeKind, HistoryEntry};
@@ -36,15 +37,17 @@ pub fn token_taken(name: &str) -> String {
     format!("there is a token named \"{name}\" already; take another name, or revoke that one first")
 }
 
-/// `10:30`, with the day where it is not today: `1 Dec 10:30`. Seconds where it is less than two minutes away.
+/// `10:30 CET`, with the day where it is not today: `1 Dec 10:30 CET`. Seconds where it is less than two minutes away. Who reads it may be elsewhere,
+/// so it says by which clock.
 pub fn clock_time(at: Wall, now: Wall) -> String {
-    let zoned = |w: Wall| jiff::Timestamp::from_millisecond(w.0).ok().map(|t| local_zone().to_datetime(t));
+    let zoned =
+        |w: Wall| jiff::Timestamp::from_millisecond(w.0).ok().map(|t| t.to_zoned_datetime(local_zone().clone()));
     let (Some(t), Some(n)) = (zoned(at), zoned(now)) else { return "an unknown time".to_owned() };
     let near = at.0.abs_diff(now.0) < 120_000;
     let format = match (t.date() == n.date(), near) {
-        (true, true) => "%H:%M:%S",
-        (true, false) => "%H:%M",
-        (false, _) => "%-d %b %H:%M",
+        (true, true) => "%H:%M:%S %Z",
+        (true, false) => "%H:%M %Z",
+        (false, _) => "%-d %b %H:%M %Z",
     };
     t.strftime(format).to_string()
 }
@@ -63,19 +66,27 @@ pub enum Telling {
     Anew,
     /// Stays true however late it is read: the instant alone.
     Kept,
+    /// The text of a [`Sentence`](super::view::Sentence): instants alone, and apart from the words.
+    Apart,
 }
 
-/// `10:30 (in 3 h 12 min)`, or what of it may be kept.
+/// A moment, in a sentence that is told so.
+pub fn moment(at: Wall, now: &Now, telling: Telling) -> String {
+    let here = clock_time(at, now.wall());
+    if telling == Telling::Apart { instant(at, &here) } else { here }
+}
+
+/// `10:30 CET (in 3 h 12 min)`, or what of it may be kept.
 pub fn time_ahead(at: Steady, now: &Now, telling: Telling) -> String {
-    let wall = clock_time(now.wall_of(at), now.wall());
+    let wall = moment(now.wall_of(at), now, telling);
     match (telling, at.since(now.steady)) {
-        (Telling::Kept, _) => wall,
+        (Telling::Kept | Telling::Apart, _) => wall,
         (Telling::Anew, Span(0)) => "now".to_owned(),
         (Telling::Anew, left) => format!("{wall} (in {})", ceil(left)),
     }
 }
 
-/// `at 10:30 (in 3 h 12 min)`, `now`.
+/// `at 10:30 CET (in 3 h 12 min)`, `now`.
 fn when(at: Steady, now: &Now, telling: Telling) -> String {
     match at.since(now.steady) {
         Span(0) => "now".to_owned(),
@@ -199,7 +210,7 @@ pub struct Standing<'a> {
     pub conn: &'a Conn,
     pub hold: Option<&'a Hold>,
     /// The way back after one.
-    pub recovery: Option<String>,
+    pub recovery: Option<Sentence>,
     pub next_poll: Option<Steady>,
     pub breaker_since: Option<Wall>,
     pub breaker_until: Option<Steady>,
@@ -214,9 +225,9 @@ pub struct Standing<'a> {
     pub store: Option<&'a str>,
 }
 
-pub fn connection_sentence(s: &Standing, now: &Now) -> String {
-    let beside = beside(s, now, Telling::Anew);
-    std::iter::once(parts(s, now, Telling::Anew).sentence()).chain(beside).collect::<Vec<_>>().join(" ")
+pub fn connection_sentence(s: &Standing, now: &Now, telling: Telling) -> String {
+    let beside = beside(s, now, telling);
+    std::iter::once(parts(s, now, telling).sentence()).chain(beside).collect::<Vec<_>>().join(" ")
 }
 
 /// What is true beside the state and must not be left unsaid.
@@ -226,12 +237,16 @@ pub fn beside(s: &Standing, now: &Now, telling: Telling) -> Vec<String> {
     let alone = s.hold.filter(|h| h.scope.endpoint().is_some() && s.state > State::Held);
     let alone = alone.map(|hold| hold_sentence(s.conn, hold, now, telling));
     let by_age = matches!(s.state, State::Expired | State::Stale | State::Ageing | State::Fresh | State::Never);
-    [unwritten, alone, s.recovery.clone().filter(|_| by_age)].into_iter().flatten().collect()
+    let recovery = s.recovery.as_ref().filter(|_| by_age).map(|sentence| match telling {
+        Telling::Apart => sentence.text().to_owned(),
+        Telling::Anew | Telling::Kept => sentence.to_string(),
+    });
+    [unwritten, alone, recovery].into_iter().flatten().collect()
 }
 
 /// `renewed since 07:55:03: unexpected answer (500). It said: ...`
-fn renewed_since(t: &Trouble, now: &Now, said: Said) -> String {
-    let since = clock_time(t.since.wall, now.wall());
+fn renewed_since(t: &Trouble, now: &Now, said: Said, telling: Telling) -> String {
+    let since = moment(t.since.wall, now, telling);
     format!("renewed since {since}: {}{}", ended(&t.reason), said.of(t))
 }
 
@@ -259,12 +274,12 @@ fn unwritten(why: &str) -> String {
 
 /// Why a target is not renewed, without its age; empty where there is nothing to say. What the provider said is quoted in it, or
 /// stands beside it.
-pub fn target_reason(state: &TargetState, standing: &Standing, now: &Now, said: Said) -> String {
+pub fn target_reason(state: &TargetState, standing: &Standing, now: &Now, (said, telling): (Said, Telling)) -> String {
     let sentence = match (&state.trouble, state.as_of, standing.state) {
         (Some(t), None, _) => no_answer_yet(t, said),
-        (Some(t), Some(_), _) => format!("Not {}", renewed_since(t, now, said)),
+        (Some(t), Some(_), _) => format!("Not {}", renewed_since(t, now, said, telling)),
         (None, Some(_), State::Fresh) => return String::new(),
-        (None, ..) => return connection_sentence(standing, now),
+        (None, ..) => return connection_sentence(standing, now, telling),
     };
     match standing.store {
         Some(why) => format!("{sentence} {}", unwritten(why)),
@@ -325,7 +340,15 @@ mod tests {
     fn what_is_kept_names_the_instant_alone() {
         let at = now().steady + Span::from_secs(5);
         let clock = clock_time(now().wall_of(at), now().wall());
+        let zone = jiff::Timestamp::from_millisecond(now().wall().0)
+            .map(|t| local_zone().to_offset_info(t).abbreviation().to_owned());
+        assert!(clock.ends_with(&format!(" {}", zone.unwrap())), "{clock}");
         assert_eq!(time_ahead(at, &now(), Telling::Kept), clock);
+        let apart = Sentence::from(time_ahead(at, &now(), Telling::Apart));
+        assert_eq!(
+            (apart.to_string(), apart.by(|at| at.0.to_string())),
+            (clock.clone(), now().wall_of(at).0.to_string())
+        );
         assert_eq!(time_ahead(at, &now(), Telling::Anew), format!("{clock} (in 5 s)"));
         assert_eq!(when(at, &now(), Telling::Anew), format!("at {clock} (in 5 s)"));
         assert_eq!(when(now().steady, &now(), Telling::Kept), "now", "and never \"at now\"");

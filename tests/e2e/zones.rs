@@ -1,4 +1,4 @@
-//! Zone data is built in: a machine without any, or with wrong data, turns its providers' days no differently.
+//! Zone data is built in: a machine without any, or with wrong data, turns its providers' days no differently. And whose clock a sentence goes by.
 
 use crate::support::*;
 use std::path::Path;
@@ -38,4 +38,29 @@ async fn days_turn_by_the_zone_data_that_is_built_in() {
     std::fs::write(wrong.path().join("Australia/Adelaide"), utc()).expect("a file");
     assert_eq!(turns_at_minute(nothing.path()).await, 30, "without zone data");
     assert_eq!(turns_at_minute(wrong.path()).await, 30, "with another machine's idea of it");
+}
+
+/// The appliance stands in Tokyo, and somebody in Kolkata looks, three and a half hours behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sentence_goes_by_the_clock_of_who_reads_and_one_that_was_written_down_names_its_own() {
+    let mut config = Config::new().with(Connection::plain("shop", "http://127.0.0.1:9"));
+    config.environment.insert("TZ".to_owned(), "Asia/Tokyo".to_owned());
+    let app = TestApp::start(config).await;
+    app.operator().stops("shop").await;
+    let view = app.connection("shop").await;
+    let since: jiff::Timestamp = view["banner"]["since"].as_str().and_then(|at| at.parse().ok()).expect("an instant");
+    let at = |zone: &str| {
+        let zone = jiff::tz::TimeZone::get(zone).expect("a zone");
+        since.to_zoned_datetime(zone).strftime("%H:%M").to_string()
+    };
+    let (tokyo, kolkata) = (at("Asia/Tokyo"), at("Asia/Kolkata"));
+    let what = view["banner"]["what"].as_str().unwrap_or_default();
+    assert!(what.contains(&tokyo) && what.contains(" JST"), "{view}");
+    for path in ["/", "/c/shop"] {
+        let page = app.send(Ask::get(path).header("cookie", "larder-reader=Asia/Kolkata~24")).await.expect(200).body;
+        let told = page.split("Paused by").nth(1).unwrap_or_default();
+        assert!(told.split('<').next().is_some_and(|told| told.contains(&kolkata)), "{path}: {told}");
+    }
+    let held = app.send(Ask::get("/").header("cookie", "larder-reader=Asia/Kolkata~24")).await.expect(200).body;
+    assert!(held.contains("What was written down tells the appliance’s own time") && held.contains("JST"), "{held}");
 }

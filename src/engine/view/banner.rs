@@ -1,7 +1,7 @@
 //! A state told in its parts, the same on every surface: what happened, since when, what still works, when it changes, and the one thing to
 //! do about it with what that costs.
 
-use super::{StateWord, When};
+use super::{Sentence, StateWord, When};
 use crate::domain::state::State;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,13 +9,16 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BannerView {
     /// What happened, in sentences.
-    pub what: String,
+    #[schema(value_type = String)]
+    pub what: Sentence,
     /// Since when the state is what it is; null where nobody noticed its beginning.
     pub since: Option<When>,
     /// What still works meanwhile.
-    pub works: String,
+    #[schema(value_type = String)]
+    pub works: Sentence,
     /// When it changes, or what it waits for; empty where nobody knows.
-    pub change: String,
+    #[schema(value_type = String)]
+    pub change: Sentence,
     /// The same where a moment is known.
     pub changes_at: Option<When>,
     /// Null where there is nothing to do.

@@ -1,5 +1,6 @@
 //! Read models of webhooks.
 
+use super::Sentence;
 use super::{EventKindWord, Seconds, WebhookKindWord, WebhookWord, When};
 use crate::domain::ids::EventId;
 use serde::Serialize;
@@ -22,7 +23,8 @@ pub struct WebhookView {
     #[schema(value_type = WebhookWord)]
     pub state: &'static str,
     /// In one sentence.
-    pub sentence: String,
+    #[schema(value_type = String)]
+    pub sentence: Sentence,
     /// Events that wait for their turn, up to [`WebhookView::MOST_WAITING`].
     pub waiting: u64,
     pub delivered: u64,

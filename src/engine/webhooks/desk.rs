@@ -7,7 +7,7 @@ use crate::domain::time::{Now, Span};
 use crate::domain::webhook::{DeadLetter, WebhookState};
 use crate::engine::appliance::Appliance;
 use crate::engine::view::{DeadLetterView, Denied, Seconds, WebhookTestView, WebhookView, When};
-use crate::engine::words::{clock_time, counted};
+use crate::engine::words::{Telling, counted, moment};
 use crate::rules::delivery::Heard;
 use crate::store::{Commit, Write};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ fn view(
         signed: hook.spec.secret != crate::domain::spec::SecretSource::None,
         events: hook.spec.events.iter().map(|kind| kind.word()).collect(),
         state: if state.trouble.is_some() { "failing" } else { "delivering" },
-        sentence: sentence(state, waiting, letters.len(), now),
+        sentence: sentence(state, waiting, letters.len(), now).into(),
         waiting,
         delivered: state.delivered,
         delivered_at: state.delivered_last.map(|(at, _)| When(at.wall)),
@@ -142,10 +142,10 @@ fn sentence(state: &WebhookState, waiting: u64, dead: usize, now: &Now) -> Strin
                 let wait = Span(at.steady.since(now.steady).0.div_ceil(1000) * 1000);
                 format!(", next attempt in {wait}")
             });
-            let since = clock_time(trouble.since.wall, now.wall());
+            let since = moment(trouble.since.wall, now, Telling::Apart);
             format!("Not delivered since {since}: {}; {} waiting{next}.", trouble.reason, events(waiting))
         }
-        (None, Some((at, _))) => format!("Last delivered at {}.", clock_time(at.wall, now.wall())),
+        (None, Some((at, _))) => format!("Last delivered at {}.", moment(at.wall, now, Telling::Apart)),
         (None, None) => "Nothing was to be told yet.".to_owned(),
     };
     if dead > 0 {

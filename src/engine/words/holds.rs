@@ -1,10 +1,11 @@
 //! The sentences of a hold: how it began, why and until when, the way back. Must not know how it came about.
 
-use super::{Parts, Telling, clock_time, decided, time_ahead};
+use super::{Parts, Telling, clock_time, decided, moment, time_ahead};
 use crate::domain::connection::{Hold, HoldReason};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::Now;
 use crate::engine::core::Conn;
+use crate::engine::view::Sentence;
 
 /// How rules begin that judge an answer to a renewal.
 pub const TOKEN_ENDPOINT: &str = "token endpoint: ";
@@ -26,7 +27,7 @@ pub fn hold_sentence(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> S
 pub fn parts(conn: &Conn, hold: &Hold, now: &Now, telling: Telling) -> Parts {
     let provider = &conn.spec.provider;
     let until = time_ahead(hold.until, now, telling);
-    let since = clock_time(hold.since.wall, now.wall());
+    let since = moment(hold.since.wall, now, telling);
     let left = |to: &str| format!("{provider} has nothing left for {to} since {since}: {}", hold.rule);
     if let Some(endpoint) = hold.scope.endpoint() {
         let what = match hold.reason {
@@ -73,15 +74,15 @@ const fn in_words(reason: HoldReason) -> &'static str {
 }
 
 /// A hold whose time is up, before anybody knows whether the provider agrees.
-pub fn probing(hold: &Hold, now: &Now) -> String {
-    let since = clock_time(hold.since.wall, now.wall());
-    format!("The hold of {since} is over; one request alone finds out whether the provider agrees.")
+pub fn probing(hold: &Hold, now: &Now) -> Sentence {
+    let since = moment(hold.since.wall, now, Telling::Apart);
+    format!("The hold of {since} is over; one request alone finds out whether the provider agrees.").into()
 }
 
 /// The way back.
-pub fn easing(share: &str, hold: &Hold, now: &Now) -> String {
-    let since = clock_time(hold.since.wall, now.wall());
-    format!("After the hold of {since} polls come at {share} of their usual rate and grow back.")
+pub fn easing(share: &str, hold: &Hold, now: &Now) -> Sentence {
+    let since = moment(hold.since.wall, now, Telling::Apart);
+    format!("After the hold of {since} polls come at {share} of their usual rate and grow back.").into()
 }
 
 pub fn ramp_began(conn: &Conn, hold: &Hold, now: &Now) -> String {

@@ -1,6 +1,6 @@
 //! A state in words, part by part: what happened, when it changes, what works meanwhile. Must not know how a state is found.
 
-use super::{Said, Standing, Telling, clock_time, no_answer_yet, renewed_since, time_ahead, when};
+use super::{Said, Standing, Telling, clock_time, moment, no_answer_yet, renewed_since, time_ahead, when};
 use crate::domain::state::State;
 use crate::domain::time::{Now, Span, Stamp, Wall};
 use crate::engine::fetch::circuit::ailing;
@@ -36,7 +36,8 @@ impl Parts {
 
 pub fn parts(s: &Standing, now: &Now, telling: Telling) -> Parts {
     let next = s.next_poll.map_or_else(|| "when polling is on".to_owned(), |at| when(at, now, telling));
-    let trouble = s.trouble.map(|(target, t)| format!("{target} is not {}", renewed_since(t, now, Said::Quoted)));
+    let trouble =
+        s.trouble.map(|(target, t)| format!("{target} is not {}", renewed_since(t, now, Said::Quoted, telling)));
     let failing = trouble.as_ref().map(|t| format!(" {t}")).unwrap_or_default();
     let next_poll = format!("Next poll {next}.");
     match s.state {
@@ -47,7 +48,7 @@ pub fn parts(s: &Standing, now: &Now, telling: Telling) -> Parts {
             ),
             "Set the clock; until then ages from before the restart may be greater than shown. The limits are kept under either clock.",
         ),
-        State::Disabled => switched_off(s, now),
+        State::Disabled => switched_off(s, now, telling),
         State::CredentialRejected | State::Held => held(s, now, telling).unwrap_or_else(|| Parts::new("Held.", "")),
         State::Exhausted => match (held(s, now, telling), s.next_free) {
             (Some(held), _) => held,
@@ -80,10 +81,10 @@ fn held(s: &Standing, now: &Now, telling: Telling) -> Option<Parts> {
     Some(super::holds::parts(s.conn, s.hold?, now, telling))
 }
 
-fn switched_off(s: &Standing, now: &Now) -> Parts {
+fn switched_off(s: &Standing, now: &Now, telling: Telling) -> Parts {
     match (&s.all_off, &s.disabled_by) {
         (Some(Some((by, at))), _) => Parts::new(
-            format!("Polling of the whole appliance was switched off by {by} at {}", clock_time(*at, now.wall())),
+            format!("Polling of the whole appliance was switched off by {by} at {}", moment(*at, now, telling)),
             "only what people ask for is requested.",
         ),
         (Some(None), _) => Parts::new(
@@ -91,19 +92,19 @@ fn switched_off(s: &Standing, now: &Now) -> Parts {
             "only what people ask for is requested.",
         ),
         (None, Some((by, at))) => {
-            Parts::new(format!("Paused by {by} at {}", clock_time(*at, now.wall())), "nothing is requested.")
+            Parts::new(format!("Paused by {by} at {}", moment(*at, now, telling)), "nothing is requested.")
         }
         (None, None) => Parts::new("Polling is switched off in the configuration", "nothing is requested."),
     }
 }
 
 /// What still works. `as_of`: the arrival of the answer that is shown; `None`: there is none. `expired`: it is too old, by this bound.
-pub fn works(state: State, as_of: Option<Stamp>, expired: Option<Span>, now: &Now) -> String {
+pub fn works(state: State, as_of: Option<Stamp>, expired: Option<Span>, now: &Now, telling: Telling) -> String {
     let values = match (as_of, expired) {
         (None, _) => "There is nothing on the shelf yet.".to_owned(),
         (Some(_), Some(bound)) => format!("No value is shown: the last one is older than {}.", bound.exact()),
         (Some(as_of), None) => {
-            format!("The values of {} are shown, with their age.", clock_time(as_of.wall, now.wall()))
+            format!("The values of {} are shown, with their age.", moment(as_of.wall, now, telling))
         }
     };
     match state {
@@ -114,7 +115,7 @@ pub fn works(state: State, as_of: Option<Stamp>, expired: Option<Span>, now: &No
     }
 }
 
-/// `held; it was fresh since 09:12`: kept, so with instants alone.
+/// `held; it was fresh since 09:12 CET`: kept, so with instants alone.
 pub fn turned(was: State, since: Stamp, is: State, now: &Now) -> String {
     let word = |state: State| state.word().replace('_', " ");
     format!("{}; it was {} since {}", word(is), word(was), clock_time(since.wall, now.wall()))
@@ -159,10 +160,10 @@ mod tests {
     fn what_is_too_old_is_never_said_to_be_shown() {
         let now = Now { steady: Steady(60_000), era: 1, trust: ClockTrust::Trusted, offsets: vec![1_796_007_373_000] };
         for state in State::ALL {
-            let expired = works(state, Some(now.stamp()), Some(Span::from_secs(86_400)), &now);
+            let expired = works(state, Some(now.stamp()), Some(Span::from_secs(86_400)), &now, Telling::Kept);
             assert!(expired.starts_with("No value is shown: the last one is older than 1 d."), "{expired}");
-            assert!(works(state, None, None, &now).starts_with("There is nothing on the shelf yet."));
-            assert!(works(state, Some(now.stamp()), None, &now).contains("are shown, with their age."));
+            assert!(works(state, None, None, &now, Telling::Kept).starts_with("There is nothing on the shelf yet."));
+            assert!(works(state, Some(now.stamp()), None, &now, Telling::Kept).contains("are shown, with their age."));
         }
     }
 }

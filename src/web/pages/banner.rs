@@ -24,10 +24,10 @@ pub struct Act {
 /// `root`: from the page to the root of the site.
 pub fn banner(face: &Face, visit: &Visit, root: &str, connection: &str, banner: &BannerView) -> Banner {
     Banner {
-        what: banner.what.clone(),
+        what: face.told(&banner.what),
         since: face.maybe(banner.since),
-        works: banner.works.clone(),
-        change: banner.change.clone(),
+        works: face.told(&banner.works),
+        change: face.told(&banner.change),
         changes: face.maybe(banner.changes_at),
         act: banner.action.as_ref().map(|action| act(visit, root, connection, action)),
     }

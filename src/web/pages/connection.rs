@@ -178,7 +178,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         is_calm: matches!(view.state, Word::Fresh | Word::Ageing | Word::Never),
         holds: view.hold.iter().chain(&view.endpoint_holds).map(|h| hold(&face, h)).collect(),
         passing: view.passing_holds.iter().map(|h| hold(&face, h)).collect(),
-        recovery: view.recovery.as_ref().map(|r| r.sentence.clone()),
+        recovery: view.recovery.as_ref().map(|r| face.told(&r.sentence)),
         breaker: (view.breaker != "closed").then_some(view.breaker),
         burned: burn::burned(&web, &visit, &face, &key)?,
         stood: stood::stood(&face, &web.shelf().stood(&key, stood::DAY)?),
@@ -262,7 +262,7 @@ fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
         chip: Chip::turning(target.state, &target.turns),
         phase: (target.phase != "active").then_some(target.phase),
         // The age stands beside it, and grows.
-        sentence: Some(target.reason).filter(|reason| !reason.is_empty()),
+        sentence: Some(face.told(&target.reason)).filter(|reason| !reason.is_empty()),
         items: show::counted(target.item_count, "item"),
         age: target.aged_since.map(|at| Age::since(face, at)),
         as_of: face.maybe(target.as_of),

@@ -36,7 +36,7 @@ pub fn headline(face: &Face, connections: &[ConnectionView]) -> Headline {
         let (text, chip) = ("The shelf is empty.".to_owned(), Chip::of(Word::Never));
         return Headline { chip, text, trouble: None, more: None, calm: None, says: None };
     };
-    let said = |c: &ConnectionView| format!("{}: {}", c.name, told(c));
+    let said = |c: &ConnectionView| format!("{}: {}", c.name, told(face, c));
     let is_well = |c: &&ConnectionView| matches!(c.state, Word::Fresh | Word::Ageing);
     let in_trouble = worst.state.is_trouble();
     let (chip, text, more) = match connections.iter().find(is_well) {
@@ -49,7 +49,7 @@ pub fn headline(face: &Face, connections: &[ConnectionView]) -> Headline {
     let says = (text == said(worst) || more == Some(said(worst))).then(|| worst.name.clone());
     let trouble = in_trouble.then(|| Trouble {
         lasts: worst.banner.since.map(|since| Age::since(face, since)),
-        works: worst.banner.works.clone(),
+        works: face.told(&worst.banner.works),
     });
     Headline {
         chip: Chip::turning(chip, &turns(connections, chip)),
@@ -62,9 +62,9 @@ pub fn headline(face: &Face, connections: &[ConnectionView]) -> Headline {
 }
 
 /// What happened and when it changes, without what counts down: the page lets that run beside it.
-pub fn told(connection: &ConnectionView) -> String {
+pub fn told(face: &Face, connection: &ConnectionView) -> String {
     let banner = &connection.banner;
-    format!("{} {}", banner.what, banner.change).trim_end().to_owned()
+    format!("{} {}", face.told(&banner.what), face.told(&banner.change)).trim_end().to_owned()
 }
 
 /// How many of them need a look, and why, worst first.

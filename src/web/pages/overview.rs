@@ -155,7 +155,7 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
     let page = Overview {
         notes: web.shelf().health().notes,
         cards: own.iter().map(one).collect::<Result<_, Problem>>()?,
-        troubles: troubles(&visit, &own, &headline),
+        troubles: troubles(&face, &visit, &own, &headline),
         upcoming: upcoming(&face, &visit, &own),
         usage: format!("o/{}/usage", segment(visit.organization.as_str())),
         headline,
@@ -174,7 +174,7 @@ fn organizations(visit: &Visit, all: &[ConnectionView]) -> Vec<Link> {
 }
 
 /// Those that need a look and are not told of above, worst first.
-fn troubles(visit: &Visit, own: &[ConnectionView], headline: &Headline) -> Vec<Trouble> {
+fn troubles(face: &Face, visit: &Visit, own: &[ConnectionView], headline: &Headline) -> Vec<Trouble> {
     let mut troubled: Vec<&ConnectionView> =
         own.iter().filter(|c| c.state.is_trouble() && headline.says.as_deref() != Some(c.name.as_str())).collect();
     troubled.sort_by_key(|c| show::severity(c.state));
@@ -182,7 +182,7 @@ fn troubles(visit: &Visit, own: &[ConnectionView], headline: &Headline) -> Vec<T
         href: format!("c/{}{}", segment(&c.name), visit.suffix()),
         name: c.name.clone(),
         chip: Chip::turning(c.state, &c.turns),
-        sentence: told(c),
+        sentence: told(face, c),
     };
     troubled.into_iter().map(trouble).collect()
 }
@@ -218,7 +218,8 @@ fn card(
         name: connection.name.clone(),
         provider: connection.provider.clone(),
         chip: Chip::turning(connection.state, &connection.turns),
-        sentence: (connection.state != Word::Fresh && says != Some(connection.name.as_str())).then(|| told(connection)),
+        sentence: (connection.state != Word::Fresh && says != Some(connection.name.as_str()))
+            .then(|| told(face, connection)),
         said: connection.hold.as_ref().and_then(|h| h.said.clone()),
         findings: findings(face, connection),
         readings: readings(face, items),

@@ -4,7 +4,7 @@
 use super::reader::{Clock, Decimal, Reader};
 use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
-use crate::engine::view::{FieldShown, Seconds, TurnView, When};
+use crate::engine::view::{FieldShown, Seconds, Sentence, TurnView, When};
 use crate::rules::calendar::rfc3339;
 use crate::web::WebState;
 use crate::web::svg::ticks::Axis;
@@ -164,7 +164,7 @@ impl Face {
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
-    /// What the clock of the installation shows, where that is another time: what it says in sentences goes by that.
+    /// What the clock of the installation shows, where that is another time: what was written down goes by that, and says so.
     pub fn at_home(&self) -> Option<String> {
         self.home.as_ref().map(|home| self.in_zone(home, self.now(), "%H:%M %Z"))
     }
@@ -193,6 +193,13 @@ impl Face {
         let same_year = self.format(when, "%Y") == self.format(self.now(), "%Y");
         let date = if same_year { "%-d %b" } else { "%-d %b %Y" };
         self.format(when, &format!("{date}, {}", self.hours()))
+    }
+    /// A sentence with its instants by this reader's clock; with seconds where one is less than two minutes away.
+    pub fn told(&self, sentence: &Sentence) -> String {
+        sentence.by(|at| match at.0.abs_diff(self.now.0) {
+            0..120_000 => self.format(When(at), self.seconds_too()),
+            _ => self.clock(When(at)),
+        })
     }
     /// For plots: times of the day as its reader writes them.
     pub const fn axis(&self) -> Axis<'_> {

@@ -60,7 +60,7 @@ pub fn webhooks(
             .take(LETTERS)
             .map(|l| Letter { at: face.moment(l.at), message: l.message, reason: l.reason, again: l.again })
             .collect(),
-        sentence: view.sentence,
+        sentence: face.told(&view.sentence),
         to: view.to,
         name: view.name,
     };

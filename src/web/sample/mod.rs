@@ -138,7 +138,8 @@ impl Sample {
         sample.closed = vec![was_empty()];
         let controller = &mut sample.targets[0];
         controller.state = State::Held;
-        controller.reason = "The provider refused the last request; the next one goes out at 09:24.".to_owned();
+        let next = views::told(-270, "09:24 CET");
+        controller.reason = format!("The provider refused the last request; the next one goes out at {next}.").into();
         controller.sentence = format!("Values are 6 min old. {}", controller.reason);
         controller.banner = refused();
         controller.turns = Vec::new();

@@ -38,7 +38,7 @@ pub fn yard() -> ConnectionView {
         provider: "hydrawise".to_owned(),
         state: State::Fresh,
         sentence: "Answered at 09:19; the next poll comes at 09:20.".to_owned(),
-        banner: banner("Everything is as it should be.", "Next poll at 09:20.", None),
+        banner: banner("Everything is as it should be.", &format!("Next poll at {}.", told(-34, "09:20 CET")), None),
         turns: turns(),
         enabled: true,
         hold: None,
@@ -121,12 +121,17 @@ pub fn yard() -> ConnectionView {
     }
 }
 
+/// A moment in a sentence.
+pub fn told(seconds_ago: i64, here: &str) -> String {
+    instant(ago(seconds_ago).0, here)
+}
+
 pub fn banner(what: &str, change: &str, action: Option<ActionView>) -> BannerView {
     BannerView {
-        what: what.to_owned(),
+        what: what.into(),
         since: None,
-        works: "The values of 09:19 are shown, with their age.".to_owned(),
-        change: change.to_owned(),
+        works: format!("The values of {} are shown, with their age.", told(41, "09:19 CET")).into(),
+        change: change.into(),
         changes_at: Some(ago(-34)),
         action,
     }
@@ -137,17 +142,24 @@ pub fn refused() -> BannerView {
     let see = ActionView { kind: ActionKind::SeeRequests, label: "See the last requests", requests: 0, target: None };
     BannerView {
         since: Some(ago(330)),
-        works: "The values of 09:13 are shown, with their age. Nothing is requested meanwhile, so no quota is lost."
-            .to_owned(),
+        works: format!(
+            "The values of {} are shown, with their age. Nothing is requested meanwhile, so no quota is lost.",
+            told(400, "09:13 CET")
+        )
+        .into(),
         changes_at: Some(ago(-270)),
-        ..banner("hydrawise rate limited us at 09:14.", "Held until 09:24.", Some(see))
+        ..banner(
+            &format!("hydrawise rate limited us at {}.", told(330, "09:14 CET")),
+            &format!("Held until {}.", told(-270, "09:24 CET")),
+            Some(see),
+        )
     }
 }
 
 fn never() -> BannerView {
     let ask = ActionView { kind: ActionKind::Refresh, label: "Ask now", requests: 1, target: Some("up".to_owned()) };
-    let banner = banner("Not polled yet.", "First request at 09:25.", Some(ask));
-    BannerView { works: "There is nothing on the shelf yet.".to_owned(), changes_at: Some(ago(-300)), ..banner }
+    let banner = banner("Not polled yet.", &format!("First request at {}.", told(-300, "09:25 CET")), Some(ask));
+    BannerView { works: "There is nothing on the shelf yet.".into(), changes_at: Some(ago(-300)), ..banner }
 }
 
 /// Due in 42 s, stale in 50 s, and too old to use an hour after the answer.
@@ -270,7 +282,7 @@ pub fn controller() -> TargetView {
         endpoint: Some("/statusschedule.php".to_owned()),
         state: State::Fresh,
         sentence: "Answered at 09:19; fresh until 09:20.".to_owned(),
-        banner: banner("Everything is as it should be.", "Next poll at 09:20.", None),
+        banner: banner("Everything is as it should be.", &format!("Next poll at {}.", told(-34, "09:20 CET")), None),
         turns: turns(),
         available: true,
         expires_at: Some(ago(-3559)),
@@ -298,7 +310,7 @@ pub fn controller() -> TargetView {
         ],
         next: None,
         etag: "0011223344556677".to_owned(),
-        reason: String::new(),
+        reason: "".into(),
         is_undated: false,
     }
 }
@@ -327,7 +339,7 @@ pub fn up() -> TargetView {
         refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![],
         etag: "0000000000000000".to_owned(),
-        reason: "Not polled yet: first request at 09:25.".to_owned(),
+        reason: format!("Not polled yet: first request at {}.", told(-300, "09:25 CET")).into(),
         ..controller()
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn dispatch() -> WebhookView {
         events: vec!["target_changed", "hold_started"],
         state: "failing",
         sentence: "Not delivered since 09:10: the receiver answered 503; 2 events waiting, next attempt in 40 s. 1 event given up."
-            .to_owned(),
+            .into(),
         waiting: 2,
         delivered: 12,
         delivered_at: Some(ago(900)),

@@ -25,8 +25,8 @@ const PLACES: [Place; 24] = [
     ("a value", |s| s.targets[0].items[0].fields[0].1 = FieldShown::Text(HOSTILE.to_owned())),
     ("a removed item's title", |s| s.targets[0].items[4].title = HOSTILE.to_owned()),
     ("a target's sentence", |s| {
-        (s.targets[0].sentence, s.targets[0].reason) = (HOSTILE.to_owned(), HOSTILE.to_owned());
-        (s.targets[0].banner.what, s.targets[0].banner.change) = (HOSTILE.to_owned(), HOSTILE.to_owned());
+        (s.targets[0].sentence, s.targets[0].reason) = (HOSTILE.to_owned(), HOSTILE.into());
+        (s.targets[0].banner.what, s.targets[0].banner.change) = (HOSTILE.into(), HOSTILE.into());
     }),
     ("why it is stale", |s| {
         let stale = StaleView { since: ago(9), reason: HOSTILE.to_owned(), said: Some(HOSTILE.to_owned()) };
@@ -36,7 +36,7 @@ const PLACES: [Place; 24] = [
         (s.targets[0].phase_by, s.targets[0].phase_why) = (Some(HOSTILE.to_owned()), Some(HOSTILE.to_owned()));
     }),
     ("a connection's sentence", |s| {
-        (yard(s).sentence, yard(s).banner.what) = (HOSTILE.to_owned(), HOSTILE.to_owned());
+        (yard(s).sentence, yard(s).banner.what) = (HOSTILE.to_owned(), HOSTILE.into());
     }),
     ("the name of a provider", |s| yard(s).provider = HOSTILE.to_owned()),
     ("what a hold was told", |s| yard(s).hold.as_mut().unwrap().said = Some(HOSTILE.to_owned())),

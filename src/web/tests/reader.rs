@@ -1,5 +1,6 @@
 //! Pages as somebody in another zone reads them, and how that is kept.
 
+use super::pages::part;
 use super::*;
 
 async fn page_with(cookie: &str) -> String {
@@ -26,6 +27,37 @@ async fn a_page_tells_times_as_its_reader_does() {
     let lost = ask(Method::GET, "/nowhere", &[("accept", "text/html"), ("cookie", "larder-reader=Asia/Tokyo~24")]);
     let lost = text(site.send(lost.body(Body::empty()).unwrap()).await).await;
     assert!(made(&lost).ends_with(">17:20</time> JST"), "{lost}");
+}
+
+/// What happened, until when it is held, of when the values are: by the clock of who reads, on every page that says it.
+#[tokio::test]
+async fn sentences_tell_times_as_their_reader_does() {
+    let site = Site::loopback(Sample::locked_out());
+    for path in ["/", "/c/yard", "/c/yard/t/controller"] {
+        for (cookie, times, others) in [
+            ("", ["rate limited us at 09:14", "eld until 09:24", "values of 09:13"], "17:"),
+            ("larder-reader=Asia/Tokyo~24", ["rate limited us at 17:14", "eld until 17:24", "values of 17:13"], "09:1"),
+            (
+                "larder-reader=Asia/Tokyo~12",
+                ["us at 5:14\u{a0}PM", "eld until 5:24\u{a0}PM", "values of 5:13\u{a0}PM"],
+                "09:1",
+            ),
+        ] {
+            let request = ask(Method::GET, path, &[("accept", "text/html"), ("cookie", cookie)]);
+            let page = text(site.send(request.body(Body::empty()).unwrap()).await).await;
+            let of = |id: &str| part(&page, id);
+            let told = if path == "/" { of("headline") } else { of("banner") };
+            for time in times {
+                assert!(told.contains(time), "{path} {cookie:?} {time}: {told}");
+            }
+            assert!(!told.contains(others), "{path} {cookie:?}: {told}");
+        }
+    }
+    let api = site.get("/api/v1/connections/yard").await;
+    assert!(
+        text(api).await.contains("rate limited us at 09:14 CET."),
+        "for programs by the appliance's own, which it names"
+    );
 }
 
 #[tokio::test]
