@@ -2,6 +2,7 @@
 
 use super::banner::{Banner, banner};
 use super::burn::{self, Burned};
+use super::latency::{self, Latency};
 use super::overview::{Activity, Finding, Gauge, findings, gauge, line};
 use super::plan::cost_of;
 use super::scans::{self, Scan};
@@ -24,7 +25,7 @@ use axum::response::Response;
 use std::collections::BTreeMap;
 
 const SLICES: usize = 30;
-const CHARGES: usize = 5;
+const CHARGES: usize = 20;
 /// Targets on the page; a page of their own has them all.
 const TARGETS: usize = 3;
 /// Targets that are looked through for items to choose from.
@@ -61,6 +62,7 @@ struct Page {
     commands: Vec<Command>,
     jobs: Vec<Job>,
     charges: Vec<Charge>,
+    latency: Option<Latency>,
     webhooks: Vec<Webhook>,
     activity: Vec<Activity>,
     enabled: bool,
@@ -157,6 +159,7 @@ struct Charge {
     is_good: bool,
     settlement: &'static str,
     status: Option<u16>,
+    took: Option<String>,
     rule: Option<String>,
     said: Option<String>,
 }
@@ -191,6 +194,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         targets: targets.into_iter().map(|t| target(&face, &visit, t)).collect(),
         scans: web.shelf().scans(&key)?.iter().map(|s| scans::scan(&face, s)).collect(),
         jobs: web.shelf().jobs(&key, JOBS)?.into_iter().map(|j| job(&face, j, &choices)).collect(),
+        latency: latency::latency(&charges),
         charges: charges.into_iter().rev().map(|c| charge(&face, c)).collect(),
         activity: activity.into_iter().map(|e| line(&face, &frame.root, e)).collect(),
         webhooks: webhooks(&web, &visit, &face, (&name, &frame.root), web.shelf().webhooks(&key).await?),
@@ -346,6 +350,7 @@ fn job(face: &Face, job: JobView, choices: &[Choice]) -> Job {
 
 fn charge(face: &Face, charge: ChargeView) -> Charge {
     Charge {
+        took: latency::took(&charge),
         at: face.moment(charge.at),
         caller: charge.caller,
         endpoint: charge.endpoint,

@@ -47,7 +47,7 @@ impl Day {
     pub fn lately(&self, connection: &str) -> Lately {
         let hours = self.by_hour.get(connection).copied().unwrap_or_default();
         let counted: Vec<spark::Counted> = self.places.into_iter().zip(hours).collect();
-        Lately { svg: spark::bars(&counted), sentence: sentence(&hours) }
+        Lately { svg: spark::bars(&counted, spark::Last::Open), sentence: sentence(&hours) }
     }
 }
 

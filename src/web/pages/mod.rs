@@ -16,6 +16,7 @@ pub mod error;
 mod headline;
 pub mod history;
 mod lately;
+mod latency;
 pub mod overview;
 pub mod plan;
 pub mod polling;

@@ -51,6 +51,11 @@ async fn a_connection_reads() {
     for id in ["banner", "findings", "targets", "commands", "jobs"] {
         insta::assert_snapshot!(format!("connection_{id}"), part(&page, id));
     }
+    let charges = part(&page, "charges").replace('\u{a0}', " ");
+    assert!(
+        charges.contains("6 answers took 1 s each.") && charges.contains("304</span> <span class=\"muted\">1 s</span>"),
+        "{charges}"
+    );
     let never = Site::loopback(Sample::calm()).page("/c/cellar").await;
     assert!(!never.contains("Worth knowing"), "nothing is shown where nothing was found");
     assert!(never.contains("First request at <time datetime=\"2026-11-30T08:25:00Z\""), "says what will happen");
