@@ -81,8 +81,13 @@ async fn first_bytes() {
 }
 
 /// Counts what moved by itself.
-const WATCH: &str = "window.jumps = 0; new PerformanceObserver(list => list.getEntries().forEach(e => { if (!e.hadRecentInput) window.jumps += e.value; }))
-    .observe({type: 'layout-shift'}); window.patches = 0; new MutationObserver(() => window.patches += 1)
+/// Of what moves by itself, what an age that ticks pushes along its own line is told apart.
+const WATCH: &str = "window.jumps = 0; window.ticks = 0;
+    const ticks = ({previousRect, currentRect}) => previousRect.y === currentRect.y && previousRect.bottom === currentRect.bottom;
+    new PerformanceObserver(list => list.getEntries().forEach(e => {
+        if (e.hadRecentInput) return;
+        if (e.sources.length && e.sources.every(ticks)) window.ticks += e.value; else window.jumps += e.value;
+    })).observe({type: 'layout-shift'}); window.patches = 0; new MutationObserver(() => window.patches += 1)
     .observe(document.body, {childList: true, subtree: true})";
 
 /// A page is open while what it shows changes eight times.
@@ -114,14 +119,14 @@ async fn jumps() {
                 .await;
                 tokio::time::sleep(Duration::from_millis(400)).await;
             }
-            let seen = browser.runs("return [window.jumps, window.patches]").await;
-            let shifted = seen[0].as_f64().unwrap_or(f64::NAN);
-            rows.push(vec![path.to_owned(), screen.to_owned(), seen[1].to_string(), format!("{shifted:.4}")]);
+            let seen = browser.runs("return [window.patches, window.jumps, window.ticks]").await;
+            let shifted = |n: usize| format!("{:.4}", seen[n].as_f64().unwrap_or(f64::NAN));
+            rows.push(vec![path.to_owned(), screen.to_owned(), seen[0].to_string(), shifted(1), shifted(2)]);
         }
     }
     table(
         "Layout shift while a page is open",
-        &["page", "screen", "exchanges of nodes", "cumulative layout shift"],
+        &["page", "screen", "exchanges of nodes", "cumulative layout shift", "ages along their line"],
         &rows,
     );
 }
