@@ -31,7 +31,7 @@ enum Life {
 }
 
 fn admission() -> Admission {
-    let ask = Ask { caller: Caller::Gateway, endpoint: Endpoint::from("/status"), cost: 1 };
+    let ask = Ask { caller: Caller::Gateway, endpoint: Endpoint::from("/status"), cost: 1, organization: None };
     let request = Request {
         connection: connection(),
         target: None,

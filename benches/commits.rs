@@ -82,7 +82,12 @@ fn answer(items: usize, version: u64) -> Value {
 }
 
 async fn charge(store: &Store, now: Now) -> ChargeId {
-    let ask = Ask { caller: Caller::Poller, endpoint: spec().endpoint().expect("a target that is asked"), cost: 1 };
+    let ask = Ask {
+        caller: Caller::Poller,
+        endpoint: spec().endpoint().expect("a target that is asked"),
+        cost: 1,
+        organization: None,
+    };
     let schedule = ConnectionState {
         last_poll_at: Some(now.stamp()),
         next_poll_at: Some(now.stamp() + Span::from_secs(75)),
@@ -219,6 +224,7 @@ async fn unchanged_polls(items: usize) -> (u64, u64) {
         connections: vec![connection_spec()],
         polling: Default::default(),
         credentials,
+        organizations: Default::default(),
         stored: Default::default(),
         putting: Default::default(),
         notes: Vec::new(),

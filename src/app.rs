@@ -133,7 +133,7 @@ impl Live {
         let (store, opening, verdict) = opened;
         let mut notes = Vec::new();
         let stored = scribe::take_in(config, &mut settings, &store, &mut notes)?;
-        let Settings { server, polling, mqtt: _, backup, connections, puttable, shown } = settings;
+        let Settings { server, polling, mqtt: _, backup, organizations, connections, puttable, shown } = settings;
         let putting = reload::putting(&puttable);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start(opening.mark.clone(), opening.high_water));
         let keyring = keys::open(&server.data, &opening, &connections, &secrets, &store, redactor.clone(), &mut notes)?;
@@ -153,6 +153,7 @@ impl Live {
             clock,
             door: door.clone(),
             connections,
+            organizations,
             stored,
             polling,
             shelf,

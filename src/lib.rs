@@ -50,7 +50,8 @@
 //!    target is handed to the fetch path.
 //! 2. **Admit, write 1.** [`store::Store::admit`] takes an [`store::Admission`]: who asks, for which endpoint, at what cost. The writer
 //!    (its thread or, where nobody else waits, who asks in its place) asks the [`rules::budget::Ledger`] of the credential, which decides
-//!    all limits and the hold together. A refusal says until when ([`rules::budget::Refusal::NotUntil`]), and the poller sleeps until then.
+//!    all limits and the hold together; where several organizations hold the credential, what is another's share ([`rules::budget::parts`]) is
+//!    not lent while it is used. A refusal says until when ([`rules::budget::Refusal::NotUntil`]), and the poller sleeps until then.
 //!    A reservation becomes a row, in one transaction with the connection's new schedule (the attempt is stamped *before* the call); after
 //!    the fsync, and not before, it comes back as a `Permit`. Callers that wait together share one commit.
 //! 3. **Send.** The door consumes the permit and always returns a [`domain::reply::Reply`]: an answer with its moment of arrival, or why there is

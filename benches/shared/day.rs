@@ -157,6 +157,7 @@ impl World {
             connections: settings.expect("a configuration").connections,
             polling: Default::default(),
             credentials: [(field(), CREDENTIAL)].into(),
+            organizations: Default::default(),
             stored: Default::default(),
             putting: Default::default(),
             notes: Vec::new(),

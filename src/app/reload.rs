@@ -67,6 +67,7 @@ impl Live {
         }
         let mut notes: Vec<String> = waiting(&configured.server, &settings.server).into_iter().collect();
         self.appliance.reread_polling(settings.polling).await;
+        notes.extend(self.appliance.reread_organizations(&settings.organizations));
         self.appliance.back_up_regularly(settings.backup);
         notes.extend(self.take_mqtt(settings.mqtt.as_ref()));
         for table in ["polling", "backup", "mqtt"] {

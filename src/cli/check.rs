@@ -65,7 +65,10 @@ impl<'a> Report<'a> {
         let groups = crowd::groups(&settings.connections, &known);
         let line = |spec: &'a ConnectionSpec| {
             let group = groups.iter().find(|members| members.iter().any(|m| m.key == spec.key));
-            Line { spec, plan: crowd::plan_in(group.map_or(&[spec], Vec::as_slice), spec, expected) }
+            Line {
+                spec,
+                plan: crowd::plan_in(group.map_or(&[spec], Vec::as_slice), spec, &settings.organizations, expected),
+            }
         };
         let lines: Vec<Line> = settings.connections.iter().map(line).collect();
         let crowds = crowd::crowds(&groups, &lines, expected);

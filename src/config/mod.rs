@@ -13,6 +13,7 @@ mod gateway;
 mod limits;
 mod mqtt;
 mod oauth;
+mod organizations;
 mod pages;
 mod place;
 mod put;
@@ -41,6 +42,7 @@ use crate::domain::base_path::BasePath;
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, Organization, TargetName};
 use crate::domain::mqtt::MqttSpec;
+use crate::domain::part::PartsByOrganization;
 use crate::domain::polling::PollingSpec;
 use crate::domain::proxy::TrustedProxy;
 use crate::domain::setting::Setting;
@@ -66,6 +68,8 @@ pub struct Settings {
     pub backup: Option<BackupSpec>,
     /// The broker that is told how everything stands; `None`: none is.
     pub mqtt: Option<MqttSpec>,
+    /// What organizations have of the credentials that they share.
+    pub organizations: PartsByOrganization,
     pub connections: Vec<ConnectionSpec>,
     /// For targets that are put while the appliance runs.
     pub puttable: Puttable,
@@ -206,7 +210,7 @@ fn read(
     let document = Document::new(0, &file.display().to_string(), text);
     let Some(table) = document.tables(text, &mut problems) else { return Err(problems.into_errors()) };
     let root = Section::root(&document, table.get_ref());
-    root.only(&["server", "polling", "backup", "mqtt", "connection"], &[], &mut problems);
+    root.only(&["server", "polling", "backup", "mqtt", "organization", "connection"], &[], &mut problems);
     let folder = file.parent().unwrap_or(Path::new(""));
     let section = root.clone().with_variables(environment.of_server().under("server")).table("server", &mut problems);
     let server = server::read(section.as_ref(), folder, &mut problems);
@@ -221,6 +225,7 @@ fn read(
     let section = root.clone().with_variables(environment.of_mqtt().under("mqtt")).table("mqtt", &mut problems);
     let mut mqtt = mqtt::read(section.as_ref(), folder, &mut problems);
     shown.extend(mqtt::shown(section.as_ref(), mqtt.as_ref()));
+    let organizations = organizations::read(root.tables("organization", &mut problems), &mut problems);
     let mut reader = Reader::new(folder, environment, recipes, expressions);
     let sections = root.tables("connection", &mut problems);
     let mut connections: Vec<_> = sections.into_iter().filter_map(|s| reader.connection(s, &mut problems)).collect();
@@ -233,7 +238,7 @@ fn read(
         server::list_variables(file, &mut connections, mqtt.as_mut());
     }
     if problems.is_empty() {
-        Ok(Settings { server, polling, backup, mqtt, connections, puttable, shown })
+        Ok(Settings { server, polling, backup, mqtt, organizations, connections, puttable, shown })
     } else {
         Err(problems.into_errors())
     }

@@ -1,6 +1,6 @@
 //! Durable state of a connection and of its credential.
 
-use super::ids::{Caller, Endpoint};
+use super::ids::{Caller, Endpoint, Organization};
 use super::outcome::Outcome;
 use super::spec::Interval;
 use super::time::{Span, Stamp, Steady};
@@ -251,4 +251,6 @@ pub struct Ask {
     pub caller: Caller,
     pub endpoint: Endpoint,
     pub cost: u32,
+    /// For whom, where several organizations spend with the credential.
+    pub organization: Option<Organization>,
 }

@@ -19,6 +19,7 @@ pub mod octets;
 pub mod operator;
 pub mod outcome;
 pub mod page;
+pub mod part;
 pub mod polling;
 pub mod proxy;
 pub mod quota;

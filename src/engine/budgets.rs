@@ -2,14 +2,15 @@
 //! asks.
 
 use super::burning::period;
-use super::view::{BudgetView, Seconds, When};
-use crate::domain::ids::Caller;
+use super::view::{BudgetView, PartView, Seconds, When};
+use super::words;
+use crate::domain::ids::{Caller, Organization};
 use crate::domain::time::Now;
-use crate::rules::budget::Usage;
+use crate::rules::budget::{PartUsage, Usage};
 use std::collections::BTreeMap;
 
 /// `asked`: units that all plans together take of it in a window.
-pub fn view(now: &Now, usage: &Usage, asked: Option<f64>) -> BudgetView {
+pub fn view(now: &Now, usage: &Usage, asked: Option<f64>, organization: &Organization) -> BudgetView {
     let limit = &usage.limit;
     let at = |at| When(now.wall_of(at));
     BudgetView {
@@ -33,7 +34,25 @@ pub fn view(now: &Now, usage: &Usage, asked: Option<f64>) -> BudgetView {
         used_by: by_caller(&usage.used_by),
         keeps: by_caller(&limit.keep),
         caps: by_caller(&limit.cap),
+        share: part(usage, organization),
     }
+}
+
+/// Nothing of it names another organization, or tells them apart.
+fn part(usage: &Usage, organization: &Organization) -> Option<PartView> {
+    let own = usage.parts.iter().find(|part| part.organization == *organization)?;
+    let others = || usage.parts.iter().filter(|part| part.organization != *organization);
+    let (number, held_for_others) = (others().count() as u64, others().map(|part| part.held).sum());
+    let PartUsage { share, floor, used, held, .. } = own;
+    (number > 0).then(|| PartView {
+        units: *share,
+        floor: *floor,
+        used: *used,
+        held: *held,
+        held_for_others,
+        others: number,
+        sentence: words::share(own, held_for_others, number),
+    })
 }
 
 /// The limit of which the smallest share is left for everybody.

@@ -8,15 +8,17 @@ use super::put::Putting;
 use super::scans::Scan;
 use super::sharing::{Budgets, Sharing};
 use super::targets::{Known, Origin, Target, Targets};
-use super::{Parts, accounts, controls, fetch, planning, webhooks};
+use super::{Parts, accounts, controls, fetch, organizations, planning, webhooks};
 use crate::domain::charge::Charge;
 use crate::domain::connection::ConnectionState;
 use crate::domain::ids::{ConnectionKey, CredentialId, TargetKey};
 use crate::domain::limit::merge;
+use crate::domain::part::PartsByOrganization;
 use crate::domain::scan::ScanSpec;
 use crate::domain::setup::Provenance;
 use crate::domain::spec::{ConnectionSpec, TargetSpec};
 use crate::domain::time::{Now, Stamp};
+use crate::rules::budget::parts;
 use crate::rules::classify::Classifier;
 use crate::rules::quota::Reader;
 use crate::rules::schedule;
@@ -222,7 +224,7 @@ fn budgets(parts: &Parts, credentials: &BTreeMap<ConnectionKey, Account>, now: &
         sharing.entry(credential_of(credentials, &spec.key)?).or_default().push(spec);
     }
     let share = |(credential, specs): (CredentialId, Vec<&ConnectionSpec>)| {
-        Ok((credential, shared(&parts.store, credential, &specs, now)?))
+        Ok((credential, shared(&parts.store, credential, &specs, &parts.organizations, now)?))
     };
     sharing.into_iter().map(share).collect()
 }
@@ -232,6 +234,7 @@ pub fn shared(
     store: &Store,
     credential: CredentialId,
     specs: &[&ConnectionSpec],
+    configured: &PartsByOrganization,
     now: &Now,
 ) -> Result<Arc<Sharing>, String> {
     let (mut limits, mut commanded) = (Vec::new(), BTreeSet::new());
@@ -239,6 +242,8 @@ pub fn shared(
         merge(&mut limits, &spec.limits);
         commanded.extend(spec.commands.iter().map(|command| command.endpoint()));
     }
-    store.install_budget(credential, limits.clone(), now).map_err(|e| e.to_string())?;
-    Ok(Arc::new(Sharing::new(credential, limits, commanded)))
+    let parts = parts::Parts::of(specs.iter().map(|spec| &spec.key.organization), configured);
+    parts.as_ref().map_or(Ok(()), organizations::check)?;
+    store.install_divided(credential, (limits.clone(), parts.clone()), now).map_err(|e| e.to_string())?;
+    Ok(Arc::new(Sharing::new(credential, limits, commanded, parts)))
 }

@@ -182,6 +182,7 @@ impl Conn {
     }
 
     pub fn ask(&self, caller: Caller, endpoint: Endpoint, cost: u32) -> Ask {
-        Ask { caller, endpoint, cost }
+        let organization = self.sharing.parts().map(|_| self.spec.key.organization.clone());
+        Ask { caller, endpoint, cost, organization }
     }
 }

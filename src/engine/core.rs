@@ -20,6 +20,7 @@ use crate::domain::event::{Event, EventKind, NewEvent};
 use crate::domain::gateway::Until;
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint, TargetKey};
 use crate::domain::outcome::Outcome;
+use crate::domain::part::PartsByOrganization;
 use crate::domain::spend::{Counted, OTHERS, Spend};
 use crate::domain::time::{Span, Stamp, Steady};
 use crate::store::{Commit, Store, StoreError, Write};
@@ -51,6 +52,8 @@ pub struct Core {
     pub room: Room,
     pub connections: Connections,
     turns: RwLock<BTreeMap<CredentialId, Arc<Turns>>>,
+    /// What each organization has of what it shares with others.
+    organizations: RwLock<PartsByOrganization>,
     /// Rung when an override was set or cleared.
     pub overridden: Notify,
     /// Who knows how connections are written.
@@ -105,6 +108,7 @@ impl Core {
             scribe: OnceLock::new(),
             changed: Notify::new(),
             turns: RwLock::new(connections.iter().map(|c| (c.credential, Arc::default())).collect()),
+            organizations: RwLock::default(),
             connections: Connections::new(connections),
             store: seams.store,
             clock: seams.clock,
@@ -168,7 +172,20 @@ impl Core {
 
     /// Of a credential that comes into use.
     pub fn form_line(&self, credential: CredentialId) {
-        self.turns.write().unwrap_or_else(PoisonError::into_inner).entry(credential).or_default();
+        let organizations = self.organizations();
+        let mut turns = self.turns.write().unwrap_or_else(PoisonError::into_inner);
+        turns.entry(credential).or_default().divide(organizations);
+    }
+
+    pub fn organizations(&self) -> PartsByOrganization {
+        self.organizations.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Organizations have these parts from now on.
+    pub fn divide(&self, organizations: &PartsByOrganization) {
+        *self.organizations.write().unwrap_or_else(PoisonError::into_inner) = organizations.clone();
+        let turns = self.turns.read().unwrap_or_else(PoisonError::into_inner);
+        turns.values().for_each(|turns| turns.divide(organizations.clone()));
     }
 
     /// Held while its tokens are renewed; `None` where it does not renew itself.

@@ -36,7 +36,7 @@ pub fn others(core: &Core, credential: CredentialId, beside: &ConnectionKey) -> 
 /// Their one budget, installed anew. The error is a sentence, and nothing is another then.
 pub fn together(core: &Core, credential: CredentialId, members: Vec<Member>, now: &Now) -> Result<Vec<Conn>, String> {
     let specs: Vec<&ConnectionSpec> = members.iter().map(|member| &member.conn.spec).collect();
-    let sharing = build::shared(&core.store, credential, &specs, now)?;
+    let sharing = build::shared(&core.store, credential, &specs, &core.organizations(), now)?;
     core.form_line(credential);
     for Member { conn, wish, targets } in &members {
         sharing.wishes(&conn.spec.key, *wish);

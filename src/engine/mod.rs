@@ -39,6 +39,7 @@ pub mod jobs;
 pub mod members;
 pub mod notes;
 pub mod operate;
+pub mod organizations;
 pub mod phases;
 pub mod planning;
 pub mod plans;
@@ -74,6 +75,7 @@ use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::gateway::ShelfSpec;
 use crate::domain::ids::{ConnectionKey, CredentialId};
 use crate::domain::outcome::Outcome;
+use crate::domain::part::PartsByOrganization;
 use crate::domain::polling::PollingSpec;
 use crate::domain::setup::Provenance;
 use crate::domain::spec::ConnectionSpec;
@@ -105,6 +107,8 @@ pub struct Parts {
     pub credentials: BTreeMap<ConnectionKey, CredentialId>,
     /// Those of them that are stored, and not in `larder.toml`.
     pub stored: BTreeMap<ConnectionKey, Provenance>,
+    /// What each organization has of what it shares with others.
+    pub organizations: PartsByOrganization,
     /// How targets that operators put are read.
     pub putting: Arc<Putting>,
     /// What was noticed at start, for people.
@@ -195,6 +199,7 @@ pub fn prepare(parts: Parts) -> Result<(appliance::Appliance, Running), String> 
     let (store, clock, door) = (parts.store, parts.clock, parts.door);
     let seams = Seams { store, clock, door, polling, installation, room, access };
     let core = Arc::new(Core::new(seams, conns, notes));
+    core.divide(&parts.organizations);
     let Opening { copied, high_water: last_alive, .. } = parts.opening;
     let running = Running { core: core.clone(), firsts, copied, last_alive };
     Ok((appliance::Appliance::new(core), running))

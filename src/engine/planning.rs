@@ -10,6 +10,7 @@ use crate::domain::limit::Limit;
 use crate::domain::oauth::Counted;
 use crate::domain::spec::{Interval, TargetSpec, endpoint_of};
 use crate::domain::time::Span;
+use crate::rules::plan::among::Among;
 use crate::rules::plan::{self, Load, Plan, Question, UNKNOWN_LIFE};
 use crate::store::{Commit, Lane, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,10 +93,17 @@ impl Conn {
 
     /// What there is to plan, at any interval.
     pub fn question<'a>(&self, limits: &'a [Limit], (every, over): (Span, Option<Span>)) -> Question<'a> {
-        let (mut own, mut others) = (None, Vec::new());
+        let (mut own, mut others, mut among) = (None, Vec::new(), self.among());
         for (key, asked, wish) in self.sharing.asked() {
             match wish {
                 _ if key == self.spec.key => own = Some(asked),
+                Some(every) if key.organization != self.spec.key.organization && among.is_some() => {
+                    let Some(among) = &mut among else { continue };
+                    let Some(place) = among.parts.place(&key.organization) else { continue };
+                    let loads =
+                        std::iter::once(Load { demands: asked.demands.clone(), every }).chain(asked.beside(every));
+                    among.loads.extend(loads.map(|load| (place, load)));
+                }
                 Some(every) => {
                     others.push(Load { demands: asked.demands.clone(), every });
                     others.extend(asked.beside(every));
@@ -110,8 +118,15 @@ impl Conn {
             own: Load { demands: own.demands.clone(), every },
             beside: own.beside(every).chain(self.renewals(every)).collect(),
             others,
+            among,
             over,
         }
+    }
+
+    /// Who else divides the budget; `None`: nobody does.
+    fn among(&self) -> Option<Among> {
+        let parts = self.sharing.parts()?;
+        Some(Among { place: parts.place(&self.spec.key.organization)?, parts, loads: Vec::new() })
     }
 
     /// Where the provider counts them, and the tokens end.

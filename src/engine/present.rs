@@ -41,7 +41,7 @@ pub fn connection(core: &Core, conn: &Conn) -> Result<ConnectionView, StoreError
     let oldest = ages.and_then(|ages| ages.into_iter().max());
     let stood = stood::since(core, &conn.spec.key, spoken.state)?;
     let plan = conn.plan();
-    let budget = |usage| budgets::view(&snapshot.now, usage, burning::asked(&plan, usage));
+    let budget = |usage| budgets::view(&snapshot.now, usage, burning::asked(&plan, usage), &conn.spec.key.organization);
     Ok(ConnectionView {
         name: conn.spec.key.connection.to_string(),
         organization: conn.spec.key.organization.to_string(),

@@ -7,6 +7,7 @@ use super::targets::{Target, TargetSet};
 use crate::domain::ids::{Caller, ConnectionKey, CredentialId, Endpoint};
 use crate::domain::limit::{Kind, Limit};
 use crate::domain::time::Span;
+use crate::rules::budget::parts::Parts;
 use crate::rules::plan::{Demand, Load, Plan, Question, plan, together};
 use crate::store::Store;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,6 +25,8 @@ pub struct Sharing {
     commanded: BTreeSet<Endpoint>,
     /// The same with the amounts that the provider keeps to.
     in_force: RwLock<Arc<Vec<Limit>>>,
+    /// Who divides them, where several organizations spend.
+    parts: RwLock<Option<Arc<Parts>>>,
     members: RwLock<BTreeMap<ConnectionKey, Member>>,
     /// How often each wishes to be polled, zero: as often as the limits let it; `None`: not at all.
     wishes: RwLock<BTreeMap<ConnectionKey, Option<Span>>>,
@@ -91,15 +94,33 @@ impl Asked {
 type Wish = (Span, Option<Span>);
 
 impl Sharing {
-    pub fn new(credential: CredentialId, limits: Vec<Limit>, commanded: BTreeSet<Endpoint>) -> Sharing {
+    pub fn new(
+        credential: CredentialId,
+        limits: Vec<Limit>,
+        commanded: BTreeSet<Endpoint>,
+        parts: Option<Parts>,
+    ) -> Sharing {
         let (in_force, members, told, figures) = Default::default();
+        let parts = RwLock::new(parts.map(Arc::new));
         let (wishes, token_life) = Default::default();
-        Sharing { credential, limits, commanded, in_force, members, wishes, token_life, told, figures }
+        Sharing { credential, limits, commanded, in_force, parts, members, wishes, token_life, told, figures }
     }
 
     /// Whether the provider counts what it has in hand at one moment.
     pub fn counts_in_flight(&self) -> bool {
         self.limits.iter().any(|limit| limit.kind == Kind::Concurrent)
+    }
+
+    /// The organizations that divide it; `None`: one has all of it.
+    pub fn parts(&self) -> Option<Arc<Parts>> {
+        self.parts.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// They have these parts from now on.
+    pub fn divide(&self, parts: Parts, store: &Store) {
+        store.divide(self.credential, parts.clone());
+        *self.parts.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(parts));
+        self.take_limits(store);
     }
 
     /// A connection wishes to be polled so often from now on; `None`: not at all.
@@ -120,7 +141,16 @@ impl Sharing {
         let reach = self.reach();
         store.set_reach(self.credential, &reach);
         *told = Some(reach);
-        self.take_limits(store);
+        let stays = self
+            .wishes
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .keys()
+            .any(|key| key.organization == connection.organization);
+        match self.parts().filter(|_| !stays) {
+            Some(parts) => self.divide((*parts).clone().without(&connection.organization), store),
+            None => self.take_limits(store),
+        }
     }
 
     /// A connection has these scans. Said before it is followed.

@@ -1,10 +1,11 @@
 //! Whose turn it is where several wait for one budget, with the waiting around the rule ([`crate::rules::line`]). The budget decides
 //! *whether*; this decides only *who asks first*, so that what people wait for comes before what comes again by itself, and connections
-//! that share a credential share it evenly (F1, F2).
+//! that share a credential share it evenly (F1, F2), and organizations by their weights.
 
 use super::core::Core;
 use crate::domain::connection::Ask;
 use crate::domain::ids::CredentialId;
+use crate::domain::part::PartsByOrganization;
 use crate::domain::time::{Span, Steady};
 use crate::rules::line::Line;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,6 +60,11 @@ pub struct Turn<'a> {
 }
 
 impl Turns {
+    /// The weights of the organizations from now on.
+    pub fn divide(&self, parts: PartsByOrganization) {
+        self.line().divide(parts);
+    }
+
     pub fn enter(&self, ask: Ask) -> Turn<'_> {
         Turn { turns: self, number: self.line().enter(ask) }
     }
@@ -110,7 +116,7 @@ mod tests {
     use crate::domain::ids::{Caller, Endpoint};
 
     fn ask(endpoint: &str) -> Ask {
-        Ask { caller: Caller::Poller, endpoint: Endpoint::from(endpoint), cost: 1 }
+        Ask { caller: Caller::Poller, endpoint: Endpoint::from(endpoint), cost: 1, organization: None }
     }
 
     #[test]

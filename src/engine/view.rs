@@ -152,6 +152,26 @@ pub struct BudgetView {
     pub keeps: BTreeMap<&'static str, u64>,
     /// The most that a caller may have in flight, by caller.
     pub caps: BTreeMap<&'static str, u64>,
+    /// What the organization has of it where others spend with the same credential; null where nobody does, and of a pace, where they take
+    /// turns.
+    pub share: Option<PartView>,
+}
+
+/// What an organization has of a limit that it divides with others.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct PartView {
+    /// Units that it can count on, and those of them that are never lent.
+    pub units: u64,
+    pub floor: u64,
+    /// Its own part of the units that are spent.
+    pub used: u64,
+    /// Units that are there for it alone now.
+    pub held: u64,
+    /// Units that are there for others alone now.
+    pub held_for_others: u64,
+    /// How many other organizations spend with the credential.
+    pub others: u64,
+    pub sentence: String,
 }
 
 #[derive(Clone, Debug, Serialize, ToSchema)]

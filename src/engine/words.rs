@@ -2,9 +2,11 @@
 //! say the same.
 
 mod holds;
+mod shares;
 mod states;
 
 pub use holds::{KEY_FILE, TOKEN_ENDPOINT, easing, hold_ended, hold_sentence, hold_started, probing, ramp_began};
+pub use shares::share;
 pub use states::{Parts, parts, turned, turned_between, works};
 
 use super::core::Conn;

@@ -160,6 +160,7 @@ fn usage(spec: &ConnectionSpec, now: &Now) -> Vec<Usage> {
         foreign: 0,
         kept: limit.kept(),
         next_free_at: None,
+        parts: Vec::new(),
         resets_at: turn(&limit.kind),
     };
     spec.limits.iter().map(one).collect()

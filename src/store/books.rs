@@ -14,6 +14,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::quota::{Learned, LimitKey};
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::budget::Ledger;
+use crate::rules::budget::parts::Parts;
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
@@ -23,10 +24,19 @@ const LOOK_BACK: Span = Span::from_secs(48 * 3600);
 /// One credential: its limits and its ledger.
 pub(super) struct Account {
     pub limits: Vec<Limit>,
+    /// Who divides them, where several organizations do.
+    pub parts: Option<Parts>,
     pub ledger: Ledger,
     pub learned: BTreeMap<LimitKey, Learned>,
     /// The newest moment at which it was asked or installed.
     pub latest: Now,
+}
+
+impl Account {
+    /// What its ledger is made of, beside the charges.
+    pub fn rules(&self) -> (&[Limit], Option<&Parts>) {
+        (&self.limits, self.parts.as_ref())
+    }
 }
 
 #[derive(Default)]
@@ -61,12 +71,16 @@ pub(super) struct ReadBack {
 pub(super) fn read_back(
     snapshot: &Snapshot<'_>,
     credential: CredentialId,
-    limits: &[Limit],
+    (limits, parts): (&[Limit], Option<&Parts>),
     now: &Now,
     crashed_below: u64,
 ) -> Result<ReadBack, StoreError> {
     let mut back = ReadBack { ledger: Ledger::new(credential, limits.to_vec()), lost: Vec::new() };
+    back.ledger.divide(parts.cloned());
     let horizon = Ledger::horizon(limits, now);
+    // What was used in the window before is held for whom it was.
+    let before = parts.map(|_| Ledger::horizon(limits, &Now { steady: horizon, ..now.clone() }));
+    let horizon = before.unwrap_or(horizon);
     let first = first_since(snapshot, horizon.min(look_back_from(snapshot)?))?;
     let range = tables::number(first);
     snapshot.visit(Table::Charges, (Bound::Included(&range), Bound::Unbounded), Order::Forth, |key, value| {

@@ -12,6 +12,7 @@ use crate::domain::limit::Limit;
 use crate::domain::quota::{Learned, LimitKey};
 use crate::domain::time::{Now, Span, Stamp, Steady};
 use crate::rules::budget::Own;
+use crate::rules::budget::parts::Parts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -24,6 +25,16 @@ impl Store {
         if let Some(account) = self.core().books().get_mut(&credential) {
             account.limits.iter_mut().for_each(|limit| limit.reach = reach.clone());
             account.ledger.set_reach(reach);
+        }
+    }
+
+    /// The organizations that divide the budget are the same, and have these parts of it from now on.
+    pub fn divide(&self, credential: CredentialId, parts: Parts) {
+        if let Some(account) = self.core().books().get_mut(&credential)
+            && account.parts.as_ref().is_some_and(|before| before.are_of_the_same(&parts))
+        {
+            account.parts = Some(parts.clone());
+            account.ledger.divide(Some(parts));
         }
     }
 

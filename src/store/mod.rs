@@ -21,6 +21,7 @@ mod files;
 mod findings;
 mod generation;
 mod header;
+mod install;
 mod lessons;
 mod line;
 mod migrate;
@@ -81,7 +82,6 @@ use crate::domain::gateway::{Head, Shelved};
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
-use crate::domain::limit::Limit;
 use crate::domain::operator::{Claim, Digest, Operator, Session, Used};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
@@ -286,19 +286,6 @@ impl Store {
     }
 
     // writes
-
-    /// Declares the limits of a credential; reads its charges back. Call before the first `admit`, again when limits change.
-    /// Charges that an earlier run left pending and whose deadline has passed become durably [`Outcome::Lost`] and posted.
-    /// Blocks, and for a commit if there are such charges.
-    ///
-    /// [`Outcome::Lost`]: crate::domain::outcome::Outcome::Lost
-    pub fn install_budget(&self, credential: CredentialId, limits: Vec<Limit>, now: &Now) -> Result<(), StoreError> {
-        if self.core().is_closed() {
-            return Err(StoreError::Closed);
-        }
-        let install = || self.core().writing().install(self.core(), credential, limits, now);
-        open::guarded(self.core().name(), install)
-    }
 
     /// Charges without a resolution, oldest first: requests in flight, and those of an earlier run whose deadline is still
     /// to come. The engine settles the latter.

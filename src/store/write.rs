@@ -1,7 +1,7 @@
 //! The writer: one batch of work becomes one commit, and nobody is answered before the disk has it. Whoever holds
 //! `Writing` is the writer: its thread, or in the simulator the caller. Reads no clock; time comes with the work.
 
-use super::books::{self, Account};
+use super::books;
 use super::core::Core;
 use super::lessons;
 use super::read::Snapshot;
@@ -13,11 +13,9 @@ use super::work::{Ack, Prepared, Reply, Work, rows_of, written};
 use super::{Admission, LAZY_MAX, Lane, StoreError, TICK};
 use crate::domain::charge::Charge;
 use crate::domain::event::{Event, NewEvent};
-use crate::domain::ids::{ChargeId, CredentialId, EventId};
-use crate::domain::limit::Limit;
+use crate::domain::ids::{ChargeId, EventId};
 use crate::domain::time::Now;
 use crate::rules::budget::{Permit, Reserved};
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The next free numbers: one above the last row, never stored.
@@ -47,7 +45,7 @@ impl Numbers {
 pub(super) struct Writing {
     pub(super) next: Numbers,
     /// Charges below this were made by an earlier run.
-    crashed_below: u64,
+    pub(super) crashed_below: u64,
     /// The rows of this batch. Kept between batches for its memory.
     pub(super) staged: Rows,
     /// The last tick saw lazy rows already.
@@ -120,7 +118,7 @@ impl Writing {
     }
 
     /// One durable commit of everything that is lazy or staged.
-    fn write(&mut self, core: &Core) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, core: &Core) -> Result<(), StoreError> {
         self.purge_now_and_then(core)?;
         core.write(&self.staged)?;
         core.clear_lazy();
@@ -142,7 +140,7 @@ impl Writing {
     }
 
     /// After a failure: nothing of the batch counts. The file is opened anew, numbers and ledgers are read from it.
-    fn recover(&mut self, core: &Core, error: StoreError) {
+    pub(super) fn recover(&mut self, core: &Core, error: StoreError) {
         core.set_trouble(Some(error));
         self.staged.clear();
         self.astray = true;
@@ -152,7 +150,7 @@ impl Writing {
     }
 
     /// Opens the file if it is not open, and reads the numbers and the ledgers back if they are astray.
-    fn follow_the_file(&mut self, core: &Core) -> Result<(), StoreError> {
+    pub(super) fn follow_the_file(&mut self, core: &Core) -> Result<(), StoreError> {
         if !core.is_open() {
             core.reopen()?;
         }
@@ -163,7 +161,7 @@ impl Writing {
         self.next = Numbers::read(&snapshot)?;
         core.set_last_event(self.last_event());
         for (credential, account) in core.books().iter_mut() {
-            let back = books::read_back(&snapshot, *credential, &account.limits, &account.latest, 0)?;
+            let back = books::read_back(&snapshot, *credential, account.rules(), &account.latest, 0)?;
             let before = std::mem::replace(&mut account.ledger, back.ledger);
             books::keep_longer(&mut account.ledger, &before);
             lessons::of(&snapshot, credential)?.into_iter().for_each(|learned| account.teach(learned));
@@ -350,38 +348,6 @@ impl Writing {
             Some(None) => Ok(None),
             None => core.snapshot()?.get(table, key, of),
         }
-    }
-
-    /// Reads the ledger of a credential back and puts it in force. What a crash left pending is settled first.
-    pub fn install(
-        &mut self,
-        core: &Core,
-        credential: CredentialId,
-        limits: Vec<Limit>,
-        now: &Now,
-    ) -> Result<(), StoreError> {
-        self.follow_the_file(core)?;
-        let snapshot = core.snapshot()?;
-        let back = books::read_back(&snapshot, credential, &limits, now, self.crashed_below)?;
-        let learned = lessons::of(&snapshot, &credential)?;
-        drop(snapshot);
-        if !back.lost.is_empty() {
-            back.lost.into_iter().for_each(|row| self.staged.set(row));
-            if let Err(error) = self.write(core) {
-                self.recover(core, error.clone());
-                return Err(error);
-            }
-        }
-        let mut ledger = back.ledger;
-        let mut books = core.books();
-        if let Some(before) = books.get(&credential) {
-            books::keep_longer(&mut ledger, &before.ledger);
-        }
-        let mut account = Account { limits, ledger, learned: BTreeMap::new(), latest: now.clone() };
-        learned.into_iter().for_each(|learned| account.teach(learned));
-        books.set(credential, account);
-        self.latest = Some(now.clone());
-        Ok(())
     }
 }
 

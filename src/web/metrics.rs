@@ -250,6 +250,10 @@ struct Quota {
     kept: Gauges,
     reset: Gauges,
     next_free: Gauges,
+    /// Of the organization, where others spend with the same credential.
+    share: Gauges,
+    share_used: Gauges,
+    share_held: Gauges,
 }
 
 impl Quota {
@@ -270,6 +274,17 @@ impl Quota {
                 "quota_next_free_timestamp_seconds",
                 "When the next unit comes back; absent while none is out",
             ),
+            share: register(
+                registry,
+                "quota_share",
+                "Units that the organization can count on where others spend with the same credential; absent where none do",
+            ),
+            share_used: register(
+                registry,
+                "quota_share_used",
+                "Units of a divided limit that the organization has spent",
+            ),
+            share_held: register(registry, "quota_share_held", "Units of a divided limit that are there for it alone"),
         }
     }
     fn set(&self, connection: &ConnectionView, budget: &BudgetView) {
@@ -283,6 +298,11 @@ impl Quota {
         self.foreign.get_or_create(&labels).set(whole(budget.foreign));
         self.remaining.get_or_create(&labels).set(whole(budget.remaining));
         self.kept.get_or_create(&labels).set(whole(budget.kept));
+        if let Some(share) = &budget.share {
+            self.share.get_or_create(&labels).set(whole(share.units));
+            self.share_used.get_or_create(&labels).set(whole(share.used));
+            self.share_held.get_or_create(&labels).set(whole(share.held));
+        }
         for (gauges, at) in [(&self.reset, budget.resets_at), (&self.next_free, budget.next_free_at)] {
             if let Some(at) = at {
                 gauges.get_or_create(&labels).set(seconds(at));

@@ -135,7 +135,7 @@ impl Shared {
         if self.now < self.held_until {
             return Ok(());
         }
-        let ask = Ask { caller: Caller::Poller, endpoint: Endpoint::from("/a"), cost: 1 };
+        let ask = Ask { caller: Caller::Poller, endpoint: Endpoint::from("/a"), cost: 1, organization: None };
         let request = Request {
             connection: ConnectionKey { organization: "o".into(), connection: "c".into() },
             target: None,

@@ -39,7 +39,7 @@ struct Poller {
 impl Poller {
     fn of(load: &Load, every: Span) -> Poller {
         let asks = |d: &Demand| {
-            let ask = Ask { caller: Caller::Poller, endpoint: d.endpoint.clone(), cost: d.cost };
+            let ask = Ask { caller: Caller::Poller, endpoint: d.endpoint.clone(), cost: d.cost, organization: None };
             std::iter::repeat_n(ask, d.requests as usize)
         };
         let requests = load.demands.iter().flat_map(asks).collect();
@@ -113,7 +113,7 @@ impl std::fmt::Debug for Told<'_> {
 
 fn planned(limits: &[Limit], own: &Load, beside: &[Load], others: &[Load]) -> Plan {
     let (own, beside, others) = (own.clone(), beside.to_vec(), others.to_vec());
-    plan(&Question { limits, targets: own.requests(), own, beside, others, over: None })
+    plan(&Question { limits, targets: own.requests(), own, beside, others, ..Question::default() })
 }
 
 fn asks(endpoint: &str, cost: u32, requests: u64) -> Demand {

@@ -30,7 +30,7 @@ pub fn request(caller: Caller, cost: u32) -> Request {
             connection: ConnectionName("greedy".to_owned()),
         },
         target: None,
-        ask: Ask { caller, endpoint: "/a".into(), cost },
+        ask: Ask { caller, endpoint: "/a".into(), cost, organization: None },
         send_grace: Span::from_secs(2),
         request_timeout: Span::from_secs(30),
     }

@@ -5,6 +5,7 @@
 
 mod book;
 mod calendars;
+mod divided;
 mod foreign;
 #[path = "../judges/mod.rs"]
 mod judges;

@@ -114,7 +114,7 @@ impl<B: Book> Run<'_, B> {
         match step {
             Step::Ask { caller, second_endpoint, cost, fate } => {
                 let endpoint = endpoints()[usize::from(*second_endpoint)].clone();
-                self.ask(Ask { caller: *caller, endpoint, cost: *cost }, *fate)?;
+                self.ask(Ask { caller: *caller, endpoint, cost: *cost, organization: None }, *fate)?;
             }
             Step::Wait { limit, permille, and_ms } => {
                 let limit = &self.trace.limits[limit % self.trace.limits.len()];
@@ -317,7 +317,7 @@ impl<B: Book> Run<'_, B> {
                     continue;
                 }
                 let cost = if limit.kind == Kind::Concurrent { 1 } else { (kept - used) as u32 };
-                let ask = Ask { caller: *caller, endpoint: endpoint.clone(), cost };
+                let ask = Ask { caller: *caller, endpoint: endpoint.clone(), cost, organization: None };
                 if let Err(refusal) = self.book.would_admit(&self.now(), &ask) {
                     return broken("kept is kept", format!("{ask:?} of its own {kept} met {refusal:?}"));
                 }

@@ -92,7 +92,7 @@ async fn asks(store: &Store, round: u64) -> u64 {
     let request = Request {
         connection: target("answer").connection,
         target: Some("answer".into()),
-        ask: Ask { caller: Caller::Poller, endpoint: "/status".into(), cost: 1 },
+        ask: Ask { caller: Caller::Poller, endpoint: "/status".into(), cost: 1, organization: None },
         send_grace: Span::from_secs(1),
         request_timeout: Span::from_secs(30),
     };

@@ -7,6 +7,7 @@
 
 mod dice;
 mod disk;
+mod divided;
 mod field;
 mod holds;
 mod issuer;

@@ -117,6 +117,7 @@ impl World {
             door: Arc::new(Pages { provider: Arc::clone(&self.provider), clock }),
             connections: connections(),
             polling: Default::default(),
+            organizations: Default::default(),
             stored: Default::default(),
             putting: Default::default(),
             credentials: BTreeMap::from([(field(), CredentialId([7; 16]))]),

@@ -51,15 +51,28 @@ impl Stage {
         door: impl Door + 'static,
         (spec, credential): (ConnectionSpec, CredentialId),
     ) -> Stage {
+        Stage::of_several(machine, (store, opening), clock, door, vec![(spec, credential)]).await
+    }
+
+    /// The first is the one that is looked at.
+    pub async fn of_several(
+        machine: &Machine,
+        (store, opening): (Store, Opening),
+        clock: Arc<FakeClock>,
+        door: impl Door + 'static,
+        connections: Vec<(ConnectionSpec, CredentialId)>,
+    ) -> Stage {
+        let spec = connections[0].0.clone();
         let parts = Parts {
             store: store.clone(),
             opening,
             clock,
             door: Arc::new(door),
-            connections: vec![spec.clone()],
+            connections: connections.iter().map(|(spec, _)| spec.clone()).collect(),
             polling: Default::default(),
             shelf: Default::default(),
-            credentials: [(spec.key.clone(), credential)].into(),
+            credentials: connections.iter().map(|(spec, credential)| (spec.key.clone(), *credential)).collect(),
+            organizations: Default::default(),
             stored: Default::default(),
             putting: Default::default(),
             notes: Vec::new(),

@@ -151,6 +151,7 @@ impl<'s> World<'s> {
             connections: self.scenario.connections.clone(),
             polling: Default::default(),
             credentials,
+            organizations: Default::default(),
             stored: Default::default(),
             putting: Default::default(),
             notes: Vec::new(),

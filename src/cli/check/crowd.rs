@@ -6,9 +6,13 @@ use crate::cli::expected::{Expected, Round};
 use crate::domain::ids::CredentialId;
 use crate::domain::limit::{self, Limit, merge};
 use crate::domain::oauth::Counted;
+use crate::domain::part::PartsByOrganization;
 use crate::domain::spec::{CommandSpec, ConnectionSpec, Interval, SecretSource, TargetSpec, endpoint_of};
 use crate::domain::time::Span;
+use crate::rules::budget::parts::Parts;
+use crate::rules::plan::among::Among;
 use crate::rules::plan::{self, Load, Plan, Question, UNKNOWN_LIFE, plan};
+use std::sync::Arc;
 
 /// Connections that share one credential, and so one budget.
 pub(super) struct Crowd {
@@ -89,15 +93,32 @@ fn renewals(spec: &ConnectionSpec) -> Option<Load> {
 }
 
 /// The plan of a connection among those that spend with it.
-pub(super) fn plan_in(group: &[&ConnectionSpec], spec: &ConnectionSpec, expected: &Expected) -> Plan {
+pub(super) fn plan_in(
+    group: &[&ConnectionSpec],
+    spec: &ConnectionSpec,
+    organizations: &PartsByOrganization,
+    expected: &Expected,
+) -> Plan {
     let others = group.iter().filter(|member| member.key != spec.key);
+    let (others, neighbours): (Vec<_>, Vec<_>) =
+        others.partition(|member| member.key.organization == spec.key.organization);
+    let loads_of = |member: &&ConnectionSpec| loads(member, every(member), expected);
+    let parts = Parts::of(group.iter().map(|member| &member.key.organization), organizations);
+    let among = parts.and_then(|parts| {
+        let place = parts.place(&spec.key.organization)?;
+        let of = |member: &&ConnectionSpec| parts.place(&member.key.organization);
+        let whose = neighbours.iter().filter_map(|member| Some((of(member)?, loads_of(member))));
+        let loads = whose.flat_map(|(of, loads)| loads.into_iter().map(move |load| (of, load))).collect();
+        Some(Among { place, loads, parts: Arc::new(parts) })
+    });
     let mut own = loads(spec, every(spec), expected).into_iter();
     plan(&Question {
         limits: &limits_of(group),
         own: own.next().unwrap_or_default(),
         targets: expected.round(spec).targets,
         beside: own.chain(renewals(spec)).collect(),
-        others: others.flat_map(|member| loads(member, every(member), expected)).collect(),
+        others: others.iter().flat_map(|member| loads_of(member)).collect(),
+        among,
         over: None,
     })
 }

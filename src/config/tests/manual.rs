@@ -92,7 +92,17 @@ fn the_manual_has_every_key_and_no_other() {
 fn every_list_of_keys_of_the_reader_is_held_against_the_manual() {
     let known: BTreeSet<&str> = lists().into_iter().map(|(_, name, _)| name).collect();
     // Of the whole process, and in no recipe.
-    let beside = ["[own", "[\"server\"", "[\"connection\"]", "SERVER", "TRUSTED_PROXY", "POLLING", "BACKUP", "MQTT"];
+    let beside = [
+        "[own",
+        "[\"server\"",
+        "[\"connection\"]",
+        "SERVER",
+        "TRUSTED_PROXY",
+        "POLLING",
+        "BACKUP",
+        "MQTT",
+        "ORGANIZATION",
+    ];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config");
     let mut seen = 0;
     for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {

@@ -4,6 +4,7 @@ mod backup;
 mod errors;
 mod manual;
 mod mqtt;
+mod organizations;
 mod overlay;
 mod pages;
 mod put;

@@ -11,6 +11,7 @@ use crate::domain::outcome::{Outcome, Verdict};
 use crate::domain::reply::{Answer, Reply};
 use crate::engine::core::{Conn, Core};
 use crate::rules::budget::Permit;
+use crate::rules::budget::open::Held;
 use crate::store::{Commit, Write};
 use crate::upstream::{EventFlow, Opened, Request};
 use std::sync::Arc;
@@ -45,7 +46,9 @@ pub struct Place {
 impl Place {
     fn take(core: &Arc<Core>, conn: &Conn, exchanged: &Exchanged) -> Place {
         let (core, credential, charge) = (core.clone(), conn.credential, exchanged.charge);
-        core.store.keep_open(credential, charge, exchanged.caller, exchanged.endpoint.clone());
+        let (caller, endpoint) = (exchanged.caller, exchanged.endpoint.clone());
+        let held = Held { caller, endpoint, organization: conn.spec.key.organization.clone() };
+        core.store.keep_open(credential, charge, held);
         Place { core, credential, charge }
     }
 }
@@ -62,7 +65,8 @@ impl Drop for Place {
 /// Asks for the stream, to go on after the event `last`. Where the provider counts what it has in hand, only if others are left a place.
 pub async fn open(core: &Arc<Core>, conn: &Conn, wanted: &Wanted, last: Option<Arc<str>>) -> Result<Opening, Stopped> {
     let asking = Asking { caller: Caller::Gateway, target: None, endpoint: wanted.endpoint.clone(), cost: wanted.cost };
-    core.store.may_stay_open(conn.credential, &asking.endpoint).map_err(Stopped::Refused)?;
+    let organization = &conn.spec.key.organization;
+    core.store.may_stay_open(conn.credential, &asking.endpoint, organization).map_err(Stopped::Refused)?;
     let ends = core.clock.now().steady + MOMENT;
     let permit = in_turn(core, conn, &asking, ends, (&core.stop, &[])).await?;
     let carried = token::version(core, conn);

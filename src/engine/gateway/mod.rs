@@ -105,7 +105,7 @@ impl Entrance {
     pub fn rate_limit(&self, now: &Now) -> Option<(HeaderValue, HeaderValue)> {
         self.conn.desk.limits(now.steady.0 / 1000, || {
             let usage = self.core.store.usage(self.conn.credential, now, &[]);
-            let (left, policy) = rate_limit(&usage, Caller::Gateway, now)?;
+            let (left, policy) = rate_limit(&usage, (Caller::Gateway, &self.key().organization), now)?;
             HeaderValue::try_from(left).ok().zip(HeaderValue::try_from(policy).ok())
         })
     }

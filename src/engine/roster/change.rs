@@ -72,7 +72,7 @@ impl<'a> Change<'a> {
         };
         let mut notes: Vec<String> = arrival.note.iter().cloned().collect();
         let ground = Ground { store: &core.store, installation: core.installation, putting: &joining.putting };
-        let alone = Arc::new(Sharing::new(credential, Vec::new(), Default::default()));
+        let alone = Arc::new(Sharing::new(credential, Vec::new(), Default::default(), None));
         let among = before.map_or_else(Arc::default, |conn| Arc::clone(&conn.targets));
         let built = build::connection(ground, spec, alone, (&state, &now), among, &mut notes);
         let (conn, targets) = built.map_err(Denied::Invalid)?;

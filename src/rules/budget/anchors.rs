@@ -110,6 +110,13 @@ impl Anchors {
         all
     }
 
+    /// The arrival of each charge and when it stops counting, in the order of arrivals.
+    pub fn opened(&self) -> Vec<(Steady, Steady)> {
+        let mut all: Vec<(Steady, Steady)> = self.releases().map(|(release, entry)| (entry.arrived, release)).collect();
+        all.sort_unstable();
+        all
+    }
+
     fn releases(&self) -> impl Iterator<Item = (Steady, &Entry)> {
         let mut possible = self.before.clone();
         self.entries.iter().map(move |entry| {

@@ -67,6 +67,14 @@ impl Book {
         }
     }
 
+    /// Of an anchored window: the arrival of each charge and when it stops counting, in the order of arrivals. Nothing of others.
+    pub fn opened(&self) -> Vec<(Steady, Steady)> {
+        match self {
+            Book::Slots(_) => Vec::new(),
+            Book::Anchors(anchors) => anchors.opened(),
+        }
+    }
+
     /// Units that arrived at or after `from`, whether they count or not. Anchored windows are not asked this.
     pub fn since(&self, from: Steady) -> Units {
         match self {

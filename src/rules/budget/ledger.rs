@@ -1,41 +1,22 @@
 //! The ledger of one credential in memory: every limit and the hold, decided together. Rebuilt from the durable charges.
 
 use super::anchors::{Past, Seen};
-use super::book::{Book, Posting};
 use super::open::Open;
-use super::share::{Own, Share, unused_keep};
-use super::slots::Units;
+use super::parts::Parts;
+use super::share::{Own, Share};
 use super::window::Window;
 use super::{Refusal, Request, Reserved};
 use crate::domain::charge::{Charge, Resolution, Settlement};
 use crate::domain::connection::{Ask, Hold, HoldChange, HoldScope};
-use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint};
-use crate::domain::limit::{Kind, Limit, Scope};
+use crate::domain::ids::{Caller, ChargeId, CredentialId, Endpoint, Organization};
+use crate::domain::limit::Limit;
 use crate::domain::quota::Learned;
-use crate::domain::time::{Now, Span, Steady};
+use crate::domain::time::{Now, Steady};
+use counter::{Claim, Counter, Role};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+mod counter;
 mod usage;
-
-/// Whether a window stands for its limit, or only agrees with the one that does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Shown,
-    /// Of a paced limit: asked by requests that cost more than one (see [`Window::Pace`]).
-    Beside,
-}
-
-/// One window of a limit with its books: one, or one for each endpoint.
-#[derive(Clone, Debug)]
-struct Counter {
-    limit: Limit,
-    window: Window,
-    role: Role,
-    grain: Span,
-    books: BTreeMap<Option<Endpoint>, Book>,
-    /// Where the provider's own count has taught something.
-    shares: BTreeMap<Option<Endpoint>, Share>,
-}
 
 /// What must be known of a charge to take it out of the books again.
 #[derive(Clone, Debug)]
@@ -47,6 +28,8 @@ struct InFlight {
     deadline: Steady,
     /// As when it arrives in the book of each counter.
     places: Vec<Steady>,
+    /// Where several organizations spend: which of how many it was.
+    part: Option<(usize, usize)>,
 }
 
 /// The ledger of one credential. `Clone` is for what-if questions and for undoing a batch that did not become durable.
@@ -57,136 +40,26 @@ pub struct Ledger {
     in_flight: HashMap<ChargeId, InFlight>,
     open: Open,
     holds: BTreeMap<HoldScope, Hold>,
-}
-
-impl Counter {
-    /// The counters of a limit, one for each of its windows.
-    fn all_of(limit: &Limit) -> impl Iterator<Item = Counter> {
-        Window::all_of(limit).into_iter().enumerate().map(|(n, window)| {
-            let grain = window.grain(limit.amount);
-            let role = if n == 0 { Role::Shown } else { Role::Beside };
-            let (books, shares) = Default::default();
-            Counter { limit: limit.clone(), window, role, grain, books, shares }
-        })
-    }
-
-    fn key(&self, endpoint: &Endpoint) -> Option<Endpoint> {
-        match self.limit.scope {
-            Scope::Credential => None,
-            Scope::Endpoint => Some(endpoint.clone()),
-        }
-    }
-
-    /// Units of this limit that a request of `cost` takes. In flight a request is one, whatever it costs.
-    fn units(&self, cost: u64) -> u64 {
-        if self.window.is_in_flight() { 1 } else { cost }
-    }
-
-    /// As declared, or stricter where the provider says so.
-    fn window(&self, key: &Option<Endpoint>) -> &Window {
-        self.shares.get(key).map_or(&self.window, Share::window)
-    }
-
-    /// The amount in force.
-    fn in_force(&self, key: &Option<Endpoint>) -> u64 {
-        self.shares.get(key).map_or(self.limit.amount, Share::amount)
-    }
-
-    /// How a charge stands in the book that arrived (or is feared to arrive) at `arrived`.
-    fn posting(&self, charge: &InFlight, arrived: Steady, seen: Seen) -> Posting {
-        let units = self.units(charge.cost);
-        Posting { reserved: charge.reserved_at, arrived, caller: charge.caller, units, seen }
-    }
-
-    /// Returns when it arrives in the book: the pause after a paced one is longer the more it cost, it stands as much later.
-    fn post(&mut self, charge: &InFlight, (arrived, seen): (Steady, Seen), past: Past) -> Steady {
-        let key = self.key(&charge.endpoint);
-        let arrived = match self.window(&key) {
-            Window::Pace { unit, .. } => arrived + Span(unit.0.saturating_mul(charge.cost.saturating_sub(1))),
-            _ => arrived,
-        };
-        let posting = self.posting(charge, arrived, seen);
-        let book = self.books.entry(key).or_insert_with(|| Book::new(&self.window, past));
-        book.post(posting, self.grain);
-        arrived
-    }
-
-    fn withdraw(&mut self, charge: &InFlight, place: Steady) {
-        let posting = self.posting(charge, place, Seen::Perhaps);
-        if let Some(book) = self.books.get_mut(&self.key(&charge.endpoint)) {
-            book.withdraw(posting, self.grain);
-        }
-    }
-
-    /// Whether `caller` may take `cost` more beside what counts already, of ours and of `others`.
-    fn fits(&self, key: &Option<Endpoint>, counting: &Units, others: u64, caller: Caller, cost: u64) -> bool {
-        if matches!(self.window, Window::Pace { .. }) {
-            return counting.total() == 0;
-        }
-        let kept: u64 = match self.limit.kind {
-            Kind::Pace { .. } => 0,
-            _ => unused_keep(&self.limit, key.as_ref(), counting, Some(caller)),
-        };
-        let total = counting.total().saturating_add(self.units(cost)).saturating_add(kept).saturating_add(others);
-        let capped = match self.limit.cap.get(&caller) {
-            Some(cap) if self.window.is_in_flight() => counting.of(caller) < *cap,
-            _ => true,
-        };
-        total <= self.in_force(key) && capped
-    }
-
-    /// Whether it could ever fit: on an empty book.
-    fn could_fit(&self, key: &Option<Endpoint>, caller: Caller, cost: u64) -> bool {
-        self.units(cost) <= self.in_force(key).max(1) && self.fits(key, &Units::default(), 0, caller, cost)
-    }
-
-    /// `Ok`, or the first moment at which it fits if nothing else happens.
-    fn question(&self, now: &Now, ask: &Ask, open: &Open) -> Result<(), Option<Steady>> {
-        let (key, cost) = (self.key(&ask.endpoint), u64::from(ask.cost));
-        if !self.could_fit(&key, ask.caller, cost) {
-            return Err(None);
-        }
-        if self.role == Role::Beside && cost <= 1 {
-            return Ok(());
-        }
-        let (book, window) = (self.books.get(&key), self.window(&key));
-        let mut counting = book.map(|b| b.live(window, now)).unwrap_or_default().plus(&self.standing(&key, open));
-        let taken = self.shares.get(&key).and_then(|share| share.taken(now));
-        let mut others = taken.map_or(0, |(units, _)| units);
-        if self.fits(&key, &counting, others, ask.caller, cost) {
-            return Ok(());
-        }
-        let mut mine = book.into_iter().flat_map(|b| b.counting(window, now)).peekable();
-        let mut theirs = taken.map(|(_, release)| release);
-        loop {
-            let at = match (mine.peek().map(|(release, _)| *release), theirs) {
-                (None, None) => return Err(Some(Steady::MAX)),
-                (Some(own), foreign) if foreign.is_none_or(|f| own <= f) => {
-                    counting = counting.minus(&mine.next().map(|(_, units)| units).unwrap_or_default());
-                    own
-                }
-                (_, foreign) => {
-                    (others, theirs) = (0, None);
-                    foreign.unwrap_or(Steady::MAX)
-                }
-            };
-            if self.fits(&key, &counting, others, ask.caller, cost) {
-                return Err(Some(at));
-            }
-        }
-    }
-
-    /// What of those that stay open counts here.
-    fn standing(&self, key: &Option<Endpoint>, open: &Open) -> Units {
-        if self.window.is_in_flight() { open.units(key) } else { Units::default() }
-    }
+    /// Who divides it, where several organizations spend with the credential.
+    parts: Option<Parts>,
 }
 
 impl Ledger {
     pub fn new(credential: CredentialId, limits: Vec<Limit>) -> Ledger {
         let counters = limits.iter().flat_map(Counter::all_of).collect();
-        let (in_flight, open, holds) = Default::default();
-        Ledger { credential, counters, in_flight, open, holds }
+        let (in_flight, open, holds, parts) = Default::default();
+        Ledger { credential, counters, in_flight, open, holds, parts }
+    }
+
+    /// Divided between these organizations; `None`: one has all of it. Said before charges are restored, and again with the same
+    /// organizations where their parts are others.
+    pub fn divide(&mut self, parts: Option<Parts>) {
+        self.parts = parts;
+    }
+
+    fn claim(&self, organization: Option<&Organization>) -> Option<Claim<'_>> {
+        let parts = self.parts.as_ref()?;
+        Some(Claim { parts, place: organization.and_then(|name| parts.place(name)) })
     }
 
     pub fn limits(&self) -> impl Iterator<Item = &Limit> {
@@ -239,12 +112,16 @@ impl Ledger {
     pub fn admit(&mut self, now: &Now, id: ChargeId, request: &Request) -> Result<Reserved, Refusal> {
         for counter in &mut self.counters {
             let key = counter.key(&request.ask.endpoint);
-            let window = counter.shares.get(&key).map_or(&counter.window, Share::window);
-            if let Some(book) = counter.books.get_mut(&key) {
-                book.advance(window, now);
-            }
+            counter.advance(&key, now);
         }
-        self.would_admit(now, &request.ask)?;
+        let organization = Some(&request.connection.organization);
+        if let Err(refusal) = self.decide(now, &request.ask, self.claim(organization)) {
+            if let (Some(parts), Refusal::NotUntil { .. }) = (&self.parts, &refusal) {
+                let claim = Claim { parts, place: parts.place(&request.connection.organization) };
+                self.counters.iter_mut().for_each(|counter| counter.note_refusal(now, &request.ask, &self.open, claim));
+            }
+            return Err(refusal);
+        }
         let send_by = now.steady + request.send_grace;
         let charge = Charge {
             id,
@@ -273,20 +150,32 @@ impl Ledger {
     }
 
     /// Whether one more may stay open at this endpoint: it leaves others a place, whatever the limit.
-    pub fn may_stay_open(&self, endpoint: &Endpoint) -> Result<(), Refusal> {
+    pub fn may_stay_open(&self, endpoint: &Endpoint, organization: &Organization) -> Result<(), Refusal> {
         for counter in self.counters.iter().filter(|counter| counter.window.is_in_flight()) {
             let (key, limit) = (counter.key(endpoint), counter.limit.name.clone());
             match counter.in_force(&key) {
                 0 | 1 => return Err(Refusal::NeverFits { limit }),
-                most if self.open.units(&key).total() + 1 < most => {}
+                most if self.open.units(&key).total() + 1 < most && self.leaves_others(counter, &key, organization) => {
+                }
                 _ => return Err(Refusal::NotUntil { at: Steady::MAX, limit }),
             }
         }
         Ok(())
     }
 
+    /// What stays open comes back to nobody: an organization keeps no more open than its share, or one.
+    fn leaves_others(&self, counter: &Counter, key: &Option<Endpoint>, organization: &Organization) -> bool {
+        let Some(Claim { parts, place: Some(place) }) = self.claim(Some(organization)) else { return true };
+        let share = counter.entitled(key, parts, 0).get(place).map_or(0, |entitled| entitled.share);
+        self.open.of(key, organization) < share.max(1)
+    }
+
     /// As [`Ledger::admit`], without taking anything.
     pub fn would_admit(&self, now: &Now, ask: &Ask) -> Result<(), Refusal> {
+        self.decide(now, ask, self.claim(ask.organization.as_ref()))
+    }
+
+    fn decide(&self, now: &Now, ask: &Ask, claim: Option<Claim<'_>>) -> Result<(), Refusal> {
         let concerned = || self.holds().filter(|h| h.scope.covers(&ask.endpoint));
         if let Some(hold) = concerned().filter(|h| h.is_in_force(now.steady)).max_by_key(|h| h.until) {
             return Err(Refusal::Held(Box::new(hold.clone())));
@@ -294,7 +183,7 @@ impl Ledger {
         let probe = concerned().filter_map(|h| self.probe_of(h, now.steady)).max();
         let mut latest: Option<(Steady, &str)> = None;
         for counter in &self.counters {
-            match counter.question(now, ask, &self.open) {
+            match counter.question(now, ask, &self.open, claim) {
                 Ok(()) => {}
                 Err(None) => return Err(Refusal::NeverFits { limit: counter.limit.name.clone() }),
                 Err(Some(at)) => {
@@ -346,14 +235,7 @@ impl Ledger {
 
     /// Forgets what no limit can count any more, under any clock.
     pub fn sweep(&mut self, now: &Now) {
-        for counter in &mut self.counters {
-            let horizon = Steady(now.steady.0.saturating_sub(counter.window.memory().0));
-            for (key, book) in &mut counter.books {
-                book.advance(counter.shares.get(key).map_or(&counter.window, Share::window), now);
-                book.forget(horizon);
-            }
-            counter.books.retain(|_, book| !book.is_empty());
-        }
+        self.counters.iter_mut().for_each(|counter| counter.sweep(now));
     }
 
     /// No charge reserved before this is counted by any of the limits, under any clock: where a restart begins to read.
@@ -371,6 +253,10 @@ impl Ledger {
             reserved_at: charge.reserved_at.steady,
             deadline: charge.deadline,
             places: Vec::new(),
+            part: self
+                .parts
+                .as_ref()
+                .and_then(|parts| Some((parts.place(&charge.connection.organization)?, parts.len()))),
         };
         let feared = (entry.deadline, Seen::Perhaps);
         entry.places = self.counters.iter_mut().map(|c| c.post(&entry, feared, past)).collect();

@@ -4,9 +4,12 @@ use super::*;
 use crate::domain::charge::Settlement;
 use crate::domain::connection::{HoldReason, Ramp};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
+use crate::domain::limit::Scope;
 use crate::domain::limit::{Kind, TimeOfDay};
 use crate::domain::outcome::Outcome;
+use crate::domain::time::Span;
 use crate::domain::time::{ClockTrust, Stamp};
+use crate::rules::budget::open::Held;
 
 fn at(ms: u64) -> Now {
     Now { steady: Steady(ms), era: 0, trust: ClockTrust::Trusted, offsets: vec![0] }
@@ -45,7 +48,7 @@ impl Desk {
                 connection: ConnectionName::from("yard"),
             },
             target: None,
-            ask: Ask { caller, endpoint: Endpoint::from(endpoint), cost },
+            ask: Ask { caller, endpoint: Endpoint::from(endpoint), cost, organization: None },
             send_grace: Span::from_secs(5),
             request_timeout: Span::from_secs(30),
         };
@@ -195,29 +198,39 @@ fn concurrency_counts_requests_not_cost_and_ends_with_the_deadline() {
 fn what_stays_open_is_in_flight_until_it_is_let_go_and_leaves_others_a_place() {
     let mut desk = Desk::new(vec![limit(3, Kind::Concurrent), rolling(1000, 3600)]);
     for id in [900, 901] {
-        assert_eq!(desk.ledger.may_stay_open(&"/events".into()), Ok(()));
-        desk.ledger.going_on().keep(ChargeId(id), Caller::Gateway, "/events".into());
+        assert_eq!(desk.ledger.may_stay_open(&"/events".into(), &Organization::default()), Ok(()));
+        desk.ledger.going_on().keep(ChargeId(id), held("default"));
     }
     let full = Refusal::NotUntil { at: Steady::MAX, limit: desk.ledger.limits().next().unwrap().name.clone() };
-    assert_eq!(desk.ledger.may_stay_open(&"/events".into()), Err(full));
+    assert_eq!(desk.ledger.may_stay_open(&"/events".into(), &Organization::default()), Err(full));
     let used: Vec<u64> = desk.ledger.usage(&at(500_000), &[]).iter().map(|usage| usage.used).collect();
     assert_eq!(used, [2, 0], "however long ago they were opened, and by no window");
     assert!(desk.polls(500_000).is_ok());
     assert_eq!(not_until(desk.polls(500_001)), 535_000, "that one's deadline");
     let mut anew = Ledger::new(CredentialId([7; 16]), vec![limit(2, Kind::Concurrent)]);
     anew.goes_on_from(&desk.ledger);
-    assert!(anew.would_admit(&at(500_002), &Ask { caller: Caller::Poller, endpoint: "/a".into(), cost: 1 }).is_err());
+    assert!(
+        anew.would_admit(
+            &at(500_002),
+            &Ask { caller: Caller::Poller, endpoint: "/a".into(), cost: 1, organization: None }
+        )
+        .is_err()
+    );
     desk.ledger.going_on().let_go(ChargeId(900));
     assert!(desk.polls(500_003).is_ok());
     let one = Ledger::new(CredentialId([7; 16]), vec![limit(1, Kind::Concurrent)]);
-    assert!(matches!(one.may_stay_open(&"/events".into()), Err(Refusal::NeverFits { .. })));
-    assert_eq!(Ledger::new(CredentialId([7; 16]), vec![rolling(1, 10)]).may_stay_open(&"/events".into()), Ok(()));
+    assert!(matches!(one.may_stay_open(&"/events".into(), &Organization::default()), Err(Refusal::NeverFits { .. })));
+    assert_eq!(
+        Ledger::new(CredentialId([7; 16]), vec![rolling(1, 10)])
+            .may_stay_open(&"/events".into(), &Organization::default()),
+        Ok(())
+    );
 }
 
 #[test]
 fn a_weighty_request_may_fly_where_few_may_fly_at_once() {
     let limits = vec![limit(2, Kind::Concurrent), rolling(1000, 3600)];
-    let heavy = Ask { caller: Caller::Poller, endpoint: "/a".into(), cost: 300 };
+    let heavy = Ask { caller: Caller::Poller, endpoint: "/a".into(), cost: 300, organization: None };
     assert_eq!(Ledger::new(CredentialId([7; 16]), limits).would_admit(&at(0), &heavy), Ok(()));
 }
 
@@ -262,8 +275,28 @@ fn after_a_step_of_the_clock_a_calendar_limit_holds_under_both_clocks() {
     assert!(back.ledger.would_admit(&stepped, &ask()).is_err());
 }
 
+fn held(organization: &str) -> Held {
+    Held { caller: Caller::Gateway, endpoint: "/events".into(), organization: organization.into() }
+}
+
+#[test]
+fn t_an_organization_keeps_no_more_open_than_its_share() {
+    let five = Limit { kind: Kind::Concurrent, ..rolling(5, 1) };
+    let mut ledger = Ledger::new(CredentialId([7; 16]), vec![five]);
+    let names: [Organization; 2] = ["loud".into(), "quiet".into()];
+    ledger.divide(super::super::parts::Parts::of(&names, &Default::default()));
+    let may = |ledger: &Ledger, who: &Organization| ledger.may_stay_open(&"/events".into(), who).is_ok();
+    for id in 0..2 {
+        assert!(may(&ledger, &names[0]));
+        ledger.going_on().keep(ChargeId(900 + id), held("loud"));
+    }
+    assert!(!may(&ledger, &names[0]), "two of five are its share, and nobody gives them back");
+    assert!(may(&ledger, &names[1]));
+    assert_eq!(ledger.usage(&at(0), &[])[0].parts.iter().map(|part| part.used).collect::<Vec<_>>(), [2, 0]);
+}
+
 fn ask() -> Ask {
-    Ask { caller: Caller::Poller, endpoint: Endpoint::from("/a"), cost: 1 }
+    Ask { caller: Caller::Poller, endpoint: Endpoint::from("/a"), cost: 1, organization: None }
 }
 
 fn hold(scope: HoldScope, until: u64) -> Hold {

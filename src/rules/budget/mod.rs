@@ -2,6 +2,7 @@
 //!
 //! * [`window`] says how long a charge counts under one limit.
 //! * [`slots`] counts charges by the moment they arrived, [`anchors`] by the window that a request opened; [`book`] is either.
+//! * [`parts`] divides a limit between organizations, `lending` says what is held for each of them.
 //! * [`open`] counts what the provider has in hand for as long as it likes.
 //! * `share` takes off what others spend and what the provider does not grant.
 //! * [`unseen`] says what can have been sent by an appliance whose books are not here.
@@ -14,7 +15,9 @@
 pub mod anchors;
 pub mod book;
 pub mod ledger;
+mod lending;
 pub mod open;
+pub mod parts;
 mod share;
 pub mod slots;
 pub mod unseen;
@@ -25,7 +28,7 @@ pub use share::Own;
 
 use crate::domain::charge::Charge;
 use crate::domain::connection::{Ask, Hold};
-use crate::domain::ids::{Caller, ChargeId, ConnectionKey, Endpoint, TargetName};
+use crate::domain::ids::{Caller, ChargeId, ConnectionKey, Endpoint, Organization, TargetName};
 use crate::domain::limit::Limit;
 use crate::domain::time::{Span, Steady};
 use std::collections::BTreeMap;
@@ -120,8 +123,22 @@ pub struct Usage {
     pub kept: u64,
     /// When the next used unit comes free; an unresolved request is taken to arrive at its deadline.
     pub next_free_at: Option<Steady>,
+    /// Where several organizations spend with the credential and divide the limit: how each stands.
+    pub parts: Vec<PartUsage>,
     /// When the provider's period turns: by its calendar, or by the window that a request opened. `None` for windows that roll.
     pub resets_at: Option<Steady>,
+}
+
+/// How an organization stands under one limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartUsage {
+    pub organization: Organization,
+    /// Units it can count on, and those of them that are never lent.
+    pub share: u64,
+    pub floor: u64,
+    pub used: u64,
+    /// Units that are there for it alone.
+    pub held: u64,
 }
 
 impl Usage {

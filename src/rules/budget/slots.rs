@@ -105,7 +105,8 @@ impl Slots {
     }
 }
 
-fn round_up(at: Steady, grain: Span) -> Steady {
+/// To the next multiple of `grain`.
+pub(super) fn round_up(at: Steady, grain: Span) -> Steady {
     let grain = grain.0.max(1);
     Steady(at.0.div_ceil(grain).saturating_mul(grain))
 }

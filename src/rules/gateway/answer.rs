@@ -6,7 +6,7 @@ use super::freshness::Life;
 use super::moment::date_of;
 use super::validation::{etag, goes_with_304, last_modified};
 use crate::domain::gateway::{Head, Reading};
-use crate::domain::ids::Caller;
+use crate::domain::ids::{Caller, Organization};
 use crate::domain::limit::Kind;
 use crate::domain::time::Now;
 use crate::rules::budget::Usage;
@@ -119,8 +119,12 @@ fn displayed(text: &str) -> String {
     said + "\""
 }
 
-/// `RateLimit` and `RateLimit-Policy` of what is left for a caller; `None`: no limit has a window. In flight at once is no quota.
-pub fn rate_limit(usages: &[Usage], caller: Caller, now: &Now) -> Option<(String, String)> {
+/// `RateLimit` and `RateLimit-Policy` of what is left for a caller of an organization; `None`: no limit has a window. In flight at once is no quota.
+pub fn rate_limit(
+    usages: &[Usage],
+    (caller, organization): (Caller, &Organization),
+    now: &Now,
+) -> Option<(String, String)> {
     let (mut left, mut policies) = (String::new(), String::new());
     for usage in usages {
         let Some(window) = usage.limit.kind.nominal_window() else { continue };
@@ -130,7 +134,7 @@ pub fn rate_limit(usages: &[Usage], caller: Caller, now: &Now) -> Option<(String
         }
         let name = quoted(&usage.limit.name);
         // A text never fails to be written to.
-        let _ = write!(left, "{name};r={}", left_for(usage, caller));
+        let _ = write!(left, "{name};r={}", left_for(usage, caller, organization));
         let free = usage.resets_at.or(usage.next_free_at);
         if let Some(at) = free {
             let _ = write!(left, ";t={}", at.since(now.steady).as_secs_ceil());
@@ -141,11 +145,12 @@ pub fn rate_limit(usages: &[Usage], caller: Caller, now: &Now) -> Option<(String
 }
 
 /// What is there and not kept for others.
-fn left_for(usage: &Usage, caller: Caller) -> u64 {
+fn left_for(usage: &Usage, caller: Caller, organization: &Organization) -> u64 {
     let used = usage.used_by.get(&caller).copied().unwrap_or_default();
     let own = usage.limit.keep.get(&caller).map_or(0, |keep| keep.saturating_sub(used));
     let others = usage.kept.saturating_sub(own);
-    let left = usage.remaining().saturating_sub(others);
+    let theirs: u64 = usage.parts.iter().filter(|part| part.organization != *organization).map(|part| part.held).sum();
+    let left = usage.remaining().saturating_sub(others).saturating_sub(theirs);
     match usage.limit.kind {
         // One at a time, whatever the amount.
         Kind::Pace { .. } => left.min(u64::from(usage.used == 0)),

@@ -27,7 +27,18 @@ fn usage(kind: Kind, amount: u64, used: u64, next_free_at: u64) -> Usage {
     };
     let next_free_at = Some(Steady(next_free_at));
     let (declared, used_by) = (limit.amount, BTreeMap::new());
-    Usage { limit, declared, endpoint: None, used, used_by, foreign: 0, kept: 0, next_free_at, resets_at: None }
+    Usage {
+        limit,
+        declared,
+        endpoint: None,
+        used,
+        used_by,
+        foreign: 0,
+        kept: 0,
+        next_free_at,
+        parts: Vec::new(),
+        resets_at: None,
+    }
 }
 fn five_minutes() -> Usage {
     usage(Kind::Rolling { window: Span::from_secs(300) }, 5, 4, 1_100_000)

@@ -6,6 +6,7 @@
 //! divisible: of five units, requests of two take four (see `book`). What answers take on their way comes on top, since a unit
 //! comes free a window after its answer arrived.
 
+pub mod among;
 mod book;
 pub mod burn;
 pub mod choice;
@@ -16,7 +17,9 @@ use crate::domain::ids::Endpoint;
 use crate::domain::limit::Limit;
 use crate::domain::spec::TargetSpec;
 use crate::domain::time::Span;
+use among::Among;
 use book::{Argument, Book, gaps};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// No plan polls faster than this.
@@ -86,6 +89,8 @@ pub struct Question<'a> {
     pub beside: Vec<Load>,
     /// What others ask of the same budget.
     pub others: Vec<Load>,
+    /// Where several organizations divide the limits; `others` are those of its own then.
+    pub among: Option<Among>,
     /// How long it has to be kept; `None`: for ever.
     pub over: Option<Span>,
 }
@@ -161,7 +166,8 @@ pub fn renewals(endpoint: Endpoint, lives: Span, asked_every: Span) -> Load {
 pub fn plan(question: &Question<'_>) -> Plan {
     let Question { own, targets, over, .. } = question;
     let loads = question.loads();
-    let books: Vec<Book> = question.limits.iter().flat_map(|limit| Book::all_of(limit, &loads)).collect();
+    let limits = question.own_limits(&loads);
+    let books: Vec<Book> = limits.iter().flat_map(|limit| Book::all_of(limit, &loads)).collect();
     let wishes: Vec<Span> = loads.iter().map(|load| load.every).collect();
     let unbound: Vec<Span> = std::iter::once(Span::ZERO).chain(wishes.iter().skip(1).copied()).collect();
     let needs = needs(&books, &unbound, question);
@@ -238,6 +244,17 @@ pub fn percent(limits: &[Limit], loads: &[Load]) -> u64 {
 }
 
 impl Question<'_> {
+    /// What the organization can count on of the limits.
+    fn own_limits(&self, loads: &[&Load]) -> Cow<'_, [Limit]> {
+        match &self.among {
+            None => Cow::Borrowed(self.limits),
+            Some(among) => {
+                let own = loads.iter().flat_map(|load| &load.demands).map(|demand| &demand.endpoint).collect();
+                Cow::Owned(among.limits(self.limits, &own))
+            }
+        }
+    }
+
     /// The own one first.
     fn loads(&self) -> Vec<&Load> {
         std::iter::once(&self.own).chain(&self.beside).chain(&self.others).collect()

@@ -29,7 +29,7 @@ use crate::domain::charge::{Resolution, Settlement};
 use crate::domain::connection::{Ask, HoldReason, HoldScope, Ramp};
 use crate::domain::event::EventKind;
 use crate::domain::job::JobState;
-use crate::domain::limit::{Kind, Scope};
+use crate::domain::limit::{Kind, Limit, Scope};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::{ClockTrust, Span, Steady};
 use disk::Disk;
@@ -58,7 +58,7 @@ fn limit(amount: u64) -> Vec<Limit> {
 }
 
 fn ask() -> Ask {
-    Ask { caller: Caller::Poller, endpoint: "/status".into(), cost: 1 }
+    Ask { caller: Caller::Poller, endpoint: "/status".into(), cost: 1, organization: None }
 }
 
 fn admission(now: &Now) -> Admission {

@@ -122,6 +122,8 @@ pub struct Gauge {
     pub planned: Option<String>,
     /// What single callers may have in flight.
     pub caps: Option<String>,
+    /// What the organization has of it, where others spend with the same credential.
+    pub share: Option<String>,
     pub next_free: Option<Moment>,
     /// When everything comes free at once; then nobody asks for the next slot.
     pub resets: Option<Moment>,
@@ -281,6 +283,7 @@ pub fn gauge(face: &Face, budget: &BudgetView) -> Gauge {
         kept: (kept > 0).then(|| show::count(kept)),
         planned: budget.planned_used.filter(|_| svg::has_tick(budget)).map(show::count),
         caps: caps(budget),
+        share: budget.share.as_ref().map(|share| share.sentence.clone()),
         next_free: face.maybe(budget.next_free_at.filter(|_| budget.resets_at.is_none())),
         resets: face.maybe(budget.resets_at),
     }

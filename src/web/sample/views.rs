@@ -65,6 +65,7 @@ pub fn yard() -> ConnectionView {
                 used_by: BTreeMap::from([("poller", 3)]),
                 keeps: BTreeMap::from([("refresh", 1)]),
                 caps: BTreeMap::new(),
+                share: None,
             },
             BudgetView {
                 limit: "account".to_owned(),
@@ -84,6 +85,16 @@ pub fn yard() -> ConnectionView {
                 used_by: BTreeMap::from([("poller", 390), ("refresh", 14), ("command", 8)]),
                 keeps: BTreeMap::from([("command", 20), ("refresh", 20)]),
                 caps: BTreeMap::new(),
+                share: Some(PartView {
+                    units: 980,
+                    floor: 196,
+                    used: 412,
+                    held: 0,
+                    held_for_others: 300,
+                    others: 1,
+                    sentence: "Divided with 1 other organization on the same credential; 300 held for others. This organization's share is 980 (196 never lent): 412 used."
+                        .to_owned(),
+                }),
             },
         ],
         poll: PollView {
@@ -225,6 +236,7 @@ pub fn cellar() -> ConnectionView {
             used_by: BTreeMap::new(),
             keeps: BTreeMap::new(),
             caps: BTreeMap::new(),
+            share: None,
         }],
         poll: PollView {
             interval_seconds: Seconds::whole(300),

@@ -126,6 +126,7 @@ mod tests {
             used_by: BTreeMap::from([("poller", used)]),
             keeps: BTreeMap::new(),
             caps: BTreeMap::new(),
+            share: None,
         }
     }
 

@@ -110,6 +110,7 @@ impl Days {
             connections: self.field.scenario.connections.clone(),
             polling: Default::default(),
             credentials: self.field.scenario.credentials.clone(),
+            organizations: Default::default(),
             stored: Default::default(),
             putting: Default::default(),
             notes: Vec::new(),

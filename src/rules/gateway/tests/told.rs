@@ -1,7 +1,7 @@
 //! RFC 9211 section 2, and the other headers of an answer.
 
 use super::*;
-use crate::domain::ids::Caller;
+use crate::domain::ids::{Caller, Organization};
 use crate::domain::limit::{Kind, Limit, Scope};
 use crate::rules::budget::Usage;
 use proptest::prelude::*;
@@ -136,13 +136,24 @@ fn usage(kind: Kind, used: u64, kept: u64, keep: &[(Caller, u64)]) -> Usage {
         reach: Default::default(),
     };
     let (used_by, next) = (BTreeMap::new(), Some(at(90).steady));
-    Usage { limit, declared: 10, endpoint: None, used, used_by, foreign: 1, kept, next_free_at: next, resets_at: None }
+    Usage {
+        limit,
+        declared: 10,
+        endpoint: None,
+        used,
+        used_by,
+        foreign: 1,
+        kept,
+        next_free_at: next,
+        parts: Vec::new(),
+        resets_at: None,
+    }
 }
 
 #[test]
 fn what_is_left_is_what_the_gateway_may_take() {
     let day = Kind::Rolling { window: Span::from_secs(86_400) };
-    let of = |usages: &[Usage]| rate_limit(usages, Caller::Gateway, &at(0));
+    let of = |usages: &[Usage]| rate_limit(usages, (Caller::Gateway, &Organization::default()), &at(0));
     let (left, policy) = of(&[usage(day.clone(), 4, 2, &[(Caller::Refresh, 2)])]).unwrap();
     assert_eq!(left, "\"day \\\"a\\\"\";r=3;t=90", "ten less four, one of others and two kept for refreshes");
     assert_eq!(policy, "\"day \\\"a\\\"\";q=10;w=86400");
