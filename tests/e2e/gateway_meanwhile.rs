@@ -124,8 +124,8 @@ async fn a_reading_of_a_target_that_was_under_way_while_somebody_wrote_is_kept_f
         let slow = |asked: &Asked| Duration::from_millis(if asked.number == 1 { 2000 } else { 0 });
         let rows = |asked: &Asked| json(200, &[], &format!("{{\"rows\":[{{\"id\":{}}}]}}", asked.number));
         let provider = Script::answering_each_after(slow, rows).await;
-        let hub = Connection::plain("hub", &provider.base_url()).every("24h").min_age("0s").body(tables);
-        let mut app = TestApp::start(Config::new().with(hub)).await;
+        let hub = Connection::plain("hub", &provider.base_url()).min_age("0s").body(tables);
+        let mut app = TestApp::start(Config::new().with(hub).by_hand()).await;
         let kept = || Ask::kept("/gateway/hub/x");
         app.get("/gateway/hub/x").await.expect(200);
         let operator = app.operator();

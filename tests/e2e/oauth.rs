@@ -588,7 +588,7 @@ async fn a_lost_key_asks_for_the_credential_again_and_loses_nothing_else() {
 async fn without_the_key_each_new_token_is_tried_once_until_one_is_accepted() {
     let truth = Truth::new(3600);
     let provider = provider(&truth).await;
-    let config = config(&truth, &[connection("yard", &provider, "")]);
+    let config = config(&truth, &[connection("yard", &provider, "")]).by_hand();
     let mut app = TestApp::start(config.clone()).await;
     reads(&app, "yard").await;
     let (history, used) = (app.history("yard", "zones").await, app.ledger("yard").await.len());

@@ -26,6 +26,12 @@ impl Config {
         Config::new().with(Connection::irrigation("yard", base_url))
     }
 
+    /// Nothing is asked but what somebody asks for: the first poll comes at a moment of its own, up to two minutes after the start.
+    pub fn by_hand(mut self) -> Config {
+        self.environment.insert("LARDER_POLLING_ENABLED".to_owned(), "false".to_owned());
+        self
+    }
+
     /// A connection with a new secret of its own, unless its variable is set already.
     pub fn with(mut self, connection: Connection) -> Config {
         if let Some(variable) = &connection.secret {
