@@ -15,6 +15,7 @@ use crate::engine::put::Putting;
 use crate::engine::roster::Joining;
 use crate::engine::rotation::Reread;
 use crate::engine::view::Denied;
+use crate::engine::words::not_read_anew;
 use crate::upstream::Door;
 use crate::upstream::boundary::read_secrets;
 use std::path::Path;
@@ -45,9 +46,7 @@ impl Live {
         match &read {
             Ok(notes) if notes.is_empty() => tracing::info!("the configuration was read anew"),
             Ok(notes) => notes.iter().for_each(|note| tracing::warn!("{note}")),
-            Err(why) => {
-                tracing::warn!("the configuration could not be read anew, and the one of before stays in force: {why}")
-            }
+            Err(why) => tracing::warn!("{}", not_read_anew(why)),
         }
         if let Err(denied) = self.appliance.reloaded(read).await {
             tracing::error!("{}", denied.sentence());

@@ -9,6 +9,7 @@ use super::fetch::{holds, token};
 use super::findings;
 use super::members::{self, Member};
 use super::view::{ConnectionView, Denied};
+use super::words;
 use crate::domain::connection::ConnectionState;
 use crate::domain::credential::{CredentialState, NewSecret, SetSecret};
 use crate::domain::event::{EventKind, NewEvent};
@@ -80,16 +81,16 @@ impl Appliance {
     pub async fn reloaded(&self, read: Result<Vec<String>, String>) -> Result<(), Denied> {
         self.core.begun.cancelled().await;
         let at = self.now().stamp();
-        let (notes, finding) = match read {
-            Ok(notes) => (notes, findings::configuration_read(at)),
+        let (notes, finding, message) = match read {
+            Ok(notes) => {
+                let told = if notes.is_empty() { "it is in force".to_owned() } else { notes.join("; ") };
+                (notes, findings::configuration_read(at), format!("the configuration was read anew: {told}"))
+            }
             Err(why) => {
-                let note =
-                    format!("the configuration could not be read anew, and the one of before stays in force: {why}");
-                (vec![note], findings::configuration_unreadable(&why, at))
+                let note = words::not_read_anew(&why);
+                (vec![note.clone()], findings::configuration_unreadable(&why, at), note)
             }
         };
-        let told = if notes.is_empty() { "it is in force".to_owned() } else { notes.join("; ") };
-        let message = format!("the configuration was read anew: {told}");
         let event = NewEvent { kind: EventKind::Appliance, at, connection: None, target: None, message };
         self.core.notes.unapplied(notes);
         let commit = Commit { events: vec![event], findings: vec![finding], ..Commit::default() };

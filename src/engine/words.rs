@@ -39,6 +39,11 @@ pub fn token_taken(name: &str) -> String {
     format!("there is a token named \"{name}\" already; take another name, or revoke that one first")
 }
 
+/// `larder.toml` was to be read anew and cannot be: `why`, in sentences.
+pub fn not_read_anew(why: &str) -> String {
+    format!("the configuration could not be read anew, and the one of before stays in force: {why}")
+}
+
 /// `10:30 CET`, with the day where it is not today: `1 Dec 10:30 CET`. Seconds where it is less than two minutes away. Who reads it may be elsewhere,
 /// so it says by which clock.
 pub fn clock_time(at: Wall, now: Wall) -> String {

@@ -170,6 +170,8 @@ async fn what_cannot_be_in_force_is_told_and_the_rest_goes_on() {
     .await;
     assert!(found["connection"].is_null(), "it is the appliance's: {found}");
     assert!(app.get("/metrics").await.body.contains("larder_findings_open{kind=\"configuration_unreadable\"} 1"));
+    let told = app.get("/api/v1/activity").await.expect(200).body;
+    assert!(!told.contains("was read anew: the configuration could not"), "what was not read was not read: {told}");
     let asked = one.count();
     one.has_seen(asked + 1, 2 * SOON).await;
 
