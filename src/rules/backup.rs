@@ -1,7 +1,7 @@
 //! When the next backup is due, how it is called, and which of those that lie there are too many. What lies there is told by its names alone, so
 //! that a restart, or a backup by hand, is counted as every other.
 
-use super::calendar::{Calendar, rfc3339};
+use super::calendar::{Calendar, compact};
 use crate::domain::backup::{BackupSpec, When};
 use crate::domain::limit::Kind;
 use crate::domain::time::{Span, Wall};
@@ -15,8 +15,7 @@ const AGAIN: Span = Span::from_secs(3_600);
 
 /// `larder-20261130T033000Z.redb`: in the order of their names they are in the order of their making.
 pub fn name(at: Wall) -> String {
-    let moment: String = rfc3339(at).chars().filter(|c| !"-:".contains(*c)).collect();
-    format!("{BEFORE}{moment}{BEHIND}")
+    format!("{BEFORE}{}{BEHIND}", compact(at))
 }
 
 /// When the backup of that name was made; `None`: it is not one of ours.

@@ -22,6 +22,11 @@ pub fn rfc3339(wall: Wall) -> String {
     }
 }
 
+/// The same for the name of a file: `20261130T025613Z`.
+pub fn compact(wall: Wall) -> String {
+    rfc3339(wall).chars().filter(|c| !"-:".contains(*c)).collect()
+}
+
 /// An HTTP-date in any of its three forms (RFC 9110 section 5.6.7), not before 1970.
 pub fn http_date(text: &str) -> Option<Wall> {
     let since = httpdate::parse_http_date(text.trim()).ok()?.duration_since(UNIX_EPOCH).ok()?;

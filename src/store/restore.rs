@@ -9,7 +9,7 @@ use super::sentences::{self, Doing};
 use super::survey::Contents;
 use crate::clock::ClockMark;
 use crate::domain::time::Wall;
-use crate::rules::calendar::rfc3339;
+use crate::rules::calendar::{compact, rfc3339};
 use redb::backends::FileBackend;
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -115,9 +115,8 @@ fn take_place(part: Scratch, data: &Path, there: bool, at: Wall) -> io::Result<O
     // From here on this is the file that was there: whatever fails now, it is not scratch.
     let was = part.keep();
     files::settle(data)?;
-    let moment: String = rfc3339(at).chars().filter(|c| !"-:".contains(*c)).collect();
     let mut kept = data.file_name().unwrap_or_default().to_owned();
-    kept.push(format!(".before-restore-{moment}"));
+    kept.push(format!(".before-restore-{}", compact(at)));
     let kept = files::folder_of(data).join(kept);
     // Two within a second: then it keeps the name that it has.
     Ok(Some(match files::publish(&was, &kept) {
