@@ -48,10 +48,11 @@ pub struct NewestView {
 }
 
 impl Appliance {
-    pub fn backups(&self) -> Result<BackupsView, Denied> {
+    pub async fn backups(&self) -> Result<BackupsView, Denied> {
         let (folder, _) = backup_folder(&self.core)?;
         let last = self.core.backups.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (files, newest) = list_backups(&folder);
+        let looked_at = folder.clone();
+        let (files, newest) = regular::aside(move || list_backups(&looked_at)).await.unwrap_or_default();
         let newest = newest.map(|lies| NewestView { name: lies.name, made: When(lies.made), bytes: lies.bytes });
         Ok(BackupsView { folder: folder.display().to_string(), files: files as u64, newest, last })
     }
@@ -91,7 +92,9 @@ async fn copied(core: &Core, by: &str) -> Result<BackupView, Denied> {
                 "the folder {folder} cannot be made ({kind}); make it, for the user that Larder runs as"
             ))
         };
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(shut)?;
+        let own = folder.clone();
+        let made = regular::aside(move || std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&own)).await;
+        made.unwrap_or(Ok(())).map_err(shut)?;
     }
     let began = core.clock.now();
     let path = folder.join(name(began.wall()));

@@ -55,10 +55,10 @@ pub async fn run(core: Arc<Core>) {
             }
             before.clone_from(&wanted);
         }
-        let wait = wanted.as_ref().map(|spec| {
-            past.newest = newest_backup(&spec.folder, now.wall());
-            due(spec, past, now.wall()).since(now.wall())
-        });
+        if let Some(spec) = &wanted {
+            past.newest = newest(spec, &now).await;
+        }
+        let wait = wanted.as_ref().map(|spec| due(spec, past, now.wall()).since(now.wall()));
         if let (Some(spec), Some(Span::ZERO)) = (&wanted, wait) {
             past.failed = make(&core, spec, &now).await.then_some(now.wall());
             continue;
@@ -77,12 +77,23 @@ pub async fn run(core: Arc<Core>) {
     }
 }
 
+/// Looks at a folder where nobody waits for it: it may lie on a disk that sleeps, or in a network that is away. `None`: the process ends.
+pub(super) async fn aside<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(look).await.ok()
+}
+
+async fn newest(spec: &BackupSpec, now: &Now) -> Option<Wall> {
+    let (folder, at) = (spec.folder.clone(), now.wall());
+    aside(move || newest_backup(&folder, at)).await.flatten()
+}
+
 /// Whether it failed.
 async fn make(core: &Core, spec: &BackupSpec, now: &Now) -> bool {
     let path = spec.folder.join(name(now.wall()));
     match core.store.backup(&path, core.clock.mark()).await {
         Ok(sentence) => {
-            let old = match forget_old_backups(&spec.folder, spec.keep, now.wall()) {
+            let (folder, keep, at) = (spec.folder.clone(), spec.keep, now.wall());
+            let old = match aside(move || forget_old_backups(&folder, keep, at)).await.unwrap_or(Ok(0)) {
                 Ok(0) => String::new(),
                 Ok(gone) => format!("; of the old ones {gone} went"),
                 Err(error) => format!("; {error}: look there, the folder grows by what stays"),
@@ -113,7 +124,7 @@ fn matter() -> Matter {
 
 /// It stands on the pages until one succeeds.
 async fn failed(core: &Core, spec: &BackupSpec, error: &StoreError, now: &Now) {
-    let sentence = sentence(error, newest_backup(&spec.folder, now.wall()), now.wall());
+    let sentence = sentence(error, newest(spec, now).await, now.wall());
     tracing::error!("{sentence}");
     core.notes.backup(Some(sentence.clone()));
     let detail = format!("It is tried again within the hour; nothing in {} was deleted.", spec.folder.display());

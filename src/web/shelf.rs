@@ -101,7 +101,7 @@ pub trait Shelf: Keeper {
     fn drop_target<'a>(&'a self, key: &'a TargetKey, by: &'a str) -> Slow<'a, ()>;
     fn patterns(&self, key: &ConnectionKey) -> Vec<String>;
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String>;
-    fn backups(&self) -> Result<BackupsView, Denied>;
+    fn backups(&self) -> Slow<'_, BackupsView>;
     fn back_up<'a>(&'a self, by: &'a str) -> Slow<'a, BackupView>;
     /// The gateway of a connection, before which unmodified clients stand.
     fn entrance(&self, organization: &Organization, connection: &str) -> Option<Entrance>;
@@ -292,8 +292,8 @@ impl Shelf for Appliance {
     fn backup<'a>(&'a self, destination: &'a Path) -> Slow<'a, String> {
         Box::pin(Appliance::backup(self, destination))
     }
-    fn backups(&self) -> Result<BackupsView, Denied> {
-        Appliance::backups(self)
+    fn backups(&self) -> Slow<'_, BackupsView> {
+        Box::pin(Appliance::backups(self))
     }
     fn back_up<'a>(&'a self, by: &'a str) -> Slow<'a, BackupView> {
         Box::pin(Appliance::back_up(self, by))

@@ -34,8 +34,11 @@ pub struct Made {
 }
 
 /// `None` for who may not know where the file lies.
-pub fn shown(web: &WebState, visit: &Visit, face: &Face, root: &str) -> Option<Backups> {
-    let BackupsView { folder, files, newest, last } = web.shelf().backups().ok().filter(|_| visit.viewer.sees_all())?;
+pub async fn shown(web: &WebState, visit: &Visit, face: &Face, root: &str) -> Option<Backups> {
+    if !visit.viewer.sees_all() {
+        return None;
+    }
+    let BackupsView { folder, files, newest, last } = web.shelf().backups().await.ok()?;
     let make = visit.action(web, root, "settings/backup");
     Some(Backups {
         folder,

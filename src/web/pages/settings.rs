@@ -62,7 +62,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
     let reader = visit.reader();
     let frame = visit.frame(&web, &face, None);
     let page = Page {
-        backups: backups::shown(&web, &visit, &face, &frame.root),
+        backups: backups::shown(&web, &visit, &face, &frame.root).await,
         well: health::is_ready(&health) && health.clock == ClockTrust::Trusted,
         sentence: sentence(&health),
         facts: facts(&web, &headers, &health),

@@ -450,12 +450,13 @@ impl Shelf for Sample {
     fn backup<'a>(&'a self, destination: &'a std::path::Path) -> Slow<'a, String> {
         Box::pin(async move { Ok(format!("copied to {}", destination.display())) })
     }
-    fn backups(&self) -> Result<BackupsView, Denied> {
+    fn backups(&self) -> Slow<'_, BackupsView> {
         let is_made = self.asked().iter().any(|line| line.ends_with("backs up"));
         let last = is_made.then(|| self.made_backup("ann (page, 127.0.0.1)"));
         let made = ago(105_600);
         let newest = Some(NewestView { name: "larder-20261129T030000Z.redb".to_owned(), made, bytes: 1_523_712 });
-        Ok(BackupsView { folder: "/srv/<b>/backups".to_owned(), files: 3, newest, last })
+        let view = BackupsView { folder: "/srv/<b>/backups".to_owned(), files: 3, newest, last };
+        Box::pin(std::future::ready(Ok(view)))
     }
     fn back_up<'a>(&'a self, by: &'a str) -> Slow<'a, BackupView> {
         self.note(format!("{by} backs up"));
