@@ -5,13 +5,12 @@ use super::snapshot::Snapshot;
 use super::targets::Target;
 use super::view::*;
 use super::{flat, items, present, scans, spending};
-use crate::domain::cursor::{Edge, EventsAsk, Filling, HistoryAsk, ItemsAsk, Paged};
+use crate::domain::cursor::{EventsAsk, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::item::Item;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
-use crate::domain::target::TargetState;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
 use crate::rules::freshness;
 use crate::store::StoreError;
@@ -153,14 +152,12 @@ impl Appliance {
     pub fn flat(&self, key: &ConnectionKey) -> Result<FlatView, Denied> {
         let conn = self.conn(key)?;
         let (snapshot, targets) = (Snapshot::take(&self.core, &conn)?, conn.targets.now());
-        let view = |(target, state): (&Arc<Target>, TargetState)| {
-            let is_short = state.item_count <= flat::MOST_ITEMS;
-            let most = if is_short { state.item_count } else { 0 };
-            let items = Paged { rows: self.present_items(&target.key, most)?, on: None };
+        let view = |target: &Arc<Target>| {
+            let (state, items) = self.core.store.whole_target(&target.key, flat::MOST_ITEMS)?;
+            let items = Paged { rows: items.unwrap_or_default(), on: None };
             Ok(present::target(&conn, &snapshot, target, (state, &items)))
         };
-        let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
-        let targets = targets.iter().zip(states).map(view).collect::<Result<Vec<_>, StoreError>>()?;
+        let targets = targets.iter().map(view).collect::<Result<Vec<_>, StoreError>>()?;
         Ok(flat::flat(&present::connection(&self.core, &conn)?, &targets))
     }
 
@@ -168,44 +165,28 @@ impl Appliance {
     /// list is passed over. A target that cannot be read has none here: its own page says why.
     pub fn items(&self, key: &ConnectionKey, few: u64) -> Result<Vec<ItemView>, Denied> {
         let (conn, now) = (self.conn(key)?, self.now());
-        let targets = conn.targets.now();
-        let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
         let (mut items, mut left) = (Vec::new(), few);
-        for (target, state) in targets.iter().zip(states) {
+        for target in conn.targets.now().iter() {
+            let Ok((state, Some(present))) = self.core.store.whole_target(&target.key, left) else { continue };
             let answered = state.as_of.map(|as_of| now.age_of(as_of));
             let age = freshness::counted_age(answered, state.reading_age(&target.spec, &now));
-            if state.item_count > left || freshness::is_beyond(target.spec.expires_after, age) {
+            if freshness::is_beyond(target.spec.expires_after, age) {
                 continue;
             }
             left -= state.item_count;
-            let present = self.present_items(&target.key, state.item_count).unwrap_or_default();
             items.extend(present.iter().map(|i| items::item(&now, &target.spec, &state, i)));
         }
         Ok(items)
-    }
-
-    /// The first so many that are present, however many removed ones lie between them: one page may end among those.
-    fn present_items(&self, key: &TargetKey, most: u64) -> Result<Vec<Item>, StoreError> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let mut ask = ItemsAsk { filling: Filling::Present, limit: most, ..ItemsAsk::default() };
-        let mut present = Vec::new();
-        while present.len() < most {
-            let page = self.core.store.items_page(key, &ask)?;
-            present.extend(page.rows.into_iter().filter(|item| item.removed.is_none()));
-            let Some(on) = page.on else { break };
-            ask.from = Edge::After(on);
-        }
-        present.truncate(most);
-        Ok(present)
     }
 
     /// With these of its items.
     pub fn target(&self, key: &TargetKey, ask: &ItemsAsk) -> Result<TargetView, Denied> {
         let (conn, target) = self.target_of(key)?;
         let ask = ItemsAsk { limit: ask.limit.min(MOST_ROWS), ..ask.clone() };
-        let items = self.core.store.items_page(&target.key, &ask)?;
-        let state = self.core.store.target(&target.key)?.unwrap_or_default();
-        Ok(present::target(&conn, &Snapshot::take(&self.core, &conn)?, &target, (state, &items)))
+        // First: what a scan has brought meanwhile may look older than it is, and never younger (law 1).
+        let snapshot = Snapshot::take(&self.core, &conn)?;
+        let (state, items) = self.core.store.target_page(&target.key, &ask)?;
+        Ok(present::target(&conn, &snapshot, &target, (state, &items)))
     }
 
     /// The lines of a target's history, or of one item of it, from either end.

@@ -9,6 +9,7 @@ use crate::domain::cursor::{Cursor, Edge, EventsAsk, Filling, HistoryAsk, ItemsA
 use crate::domain::event::Event;
 use crate::domain::ids::TargetKey;
 use crate::domain::item::{HistoryEntry, Item};
+use crate::domain::target::TargetState;
 use std::ops::{Bound, ControlFlow};
 
 /// Rows that are looked at for one page.
@@ -23,6 +24,24 @@ impl Store {
 
     pub fn events_page(&self, ask: &EventsAsk) -> Result<Paged<Event>, StoreError> {
         self.core().read(|s| s.events_page(ask))
+    }
+
+    /// A target's state and a page of its items, of one moment: no row stands under the age of another reading.
+    pub fn target_page(
+        &self,
+        key: &TargetKey,
+        ask: &ItemsAsk,
+    ) -> Result<(TargetState, Paged<Item, String>), StoreError> {
+        self.core().read(|s| Ok((s.target(key)?.unwrap_or_default(), s.items_page(key, ask)?)))
+    }
+
+    /// The same with every present item, however many removed ones lie between them; `None`: there are more than `most`.
+    pub fn whole_target(&self, key: &TargetKey, most: u64) -> Result<(TargetState, Option<Vec<Item>>), StoreError> {
+        self.core().read(|s| {
+            let state = s.target(key)?.unwrap_or_default();
+            let items = if state.item_count <= most { Some(s.present_items(key)?) } else { None };
+            Ok((state, items))
+        })
     }
 
     /// In the order of their keys, removed ones among them.
@@ -132,5 +151,19 @@ impl Snapshot<'_> {
             page.see(name, || Ok(Some(item)))
         })?;
         Ok(page.done(order))
+    }
+
+    /// One page may end among removed ones.
+    fn present_items(&self, key: &TargetKey) -> Result<Vec<Item>, StoreError> {
+        let mut ask = ItemsAsk { filling: Filling::Present, limit: ITEMS_LOOKED_AT, ..ItemsAsk::default() };
+        let mut present = Vec::new();
+        loop {
+            let page = self.items_page(key, &ask)?;
+            present.extend(page.rows.into_iter().filter(|item| item.removed.is_none()));
+            match page.on {
+                Some(on) => ask.from = Edge::After(on),
+                None => return Ok(present),
+            }
+        }
     }
 }

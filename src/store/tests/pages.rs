@@ -172,3 +172,36 @@ async fn a_page_of_items_has_an_end() {
     assert_eq!(first, (2000, Some("1999".to_owned())));
     assert_eq!(page(Edge::After("3999".to_owned())), (1000, None));
 }
+
+/// Whoever reads while readings are written finds state and rows of one reading: else old rows would be told with a young age.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn state_and_items_of_a_target_are_of_one_moment() {
+    const READINGS: u64 = 300;
+    let store = Store::open_backend(Disk::default(), THREAD).unwrap().0;
+    let writer = store.clone();
+    let removed = |key: u64, n: u64| Item { removed: Some(gone(n)), ..an_item(&format!("{key}"), &format!("{n}")) };
+    let reading = move |n: u64| {
+        let items = (0..n % 5).map(|key| Write::Item(controller(), an_item(&format!("{key}"), &format!("{n}"))));
+        let gone = (n % 5..5).map(|key| Write::Item(controller(), removed(key, n)));
+        let state = TargetState { item_count: n % 5, generation: n, ..TargetState::default() };
+        only(items.chain(gone).chain([Write::Target(controller(), state)]).collect(), Lane::Lazy)
+    };
+    let writing = tokio::spawn(async move {
+        for n in 1..=READINGS {
+            writer.commit(reading(n)).await.unwrap();
+        }
+    });
+    let mut last = 0;
+    while last < READINGS {
+        let (state, page) = store.target_page(&controller(), &ItemsAsk::default()).unwrap();
+        let (whole, items) = store.whole_target(&controller(), 3).unwrap();
+        let present = page.rows.iter().filter(|item| item.removed.is_none()).count() as u64;
+        assert_eq!(present, state.item_count);
+        assert!(page.rows.iter().all(|item| item.title == state.generation.to_string()));
+        assert_eq!(items.map(|items| items.len() as u64), Some(whole.item_count).filter(|count| *count <= 3));
+        last = whole.generation;
+        tokio::task::yield_now().await;
+    }
+    writing.await.unwrap();
+    store.close().unwrap();
+}
