@@ -171,7 +171,7 @@
     else if (part.dataset.state) part.style.marginBottom = -more + "px";
     else part.style.maxHeight = room + "px";
   }
-  function settle(which) {
+  function release(which) {
     for (const part of document.querySelectorAll(".held")) {
       if (!which(part)) continue;
       delete part.room;
@@ -179,10 +179,10 @@
       part.removeAttribute("style");
     }
   }
-  const settleUnseen = () => settle((part) => !isSeen(part, part.room));
-  addEventListener("scroll", settleUnseen, { passive: true });
-  addEventListener("click", () => settle(() => true));
-  addEventListener("keydown", (event) => { if (!event.target.closest("input, select, textarea")) settle(() => true); });
+  const releaseUnseen = () => release((part) => !isSeen(part, part.room));
+  addEventListener("scroll", releaseUnseen, { passive: true });
+  addEventListener("click", () => release(() => true));
+  addEventListener("keydown", (event) => { if (!event.target.closest("input, select, textarea")) release(() => true); });
 
   // --- Builds. A page of another one is loaded anew, once for each.
   function outdated(serves) {

@@ -82,4 +82,15 @@ mod tests {
         assert!(get("../Cargo.toml").await.is_err());
         assert!(get("nothing.css").await.is_err());
     }
+
+    /// The later of two functions of one name takes the place of the first, and no browser complains.
+    #[test]
+    fn no_function_of_the_script_is_written_over_by_another() {
+        let script = include_str!("../../static/app.js");
+        let named = script.split("function ").skip(1).filter_map(|rest| rest.split('(').next());
+        let mut names: Vec<&str> = named.collect();
+        assert!(names.len() > 20, "{names:?}");
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    }
 }
