@@ -11,7 +11,7 @@
 //! clock.rs     the only file that reads a clock: a steady timeline that survives restarts, and the wall
 //! cli/         the commands; talk to a running appliance through its socket, else open the file
 //! mqtt/        tells a broker how everything stands, for Home Assistant; the only room that knows rumqttc
-//! web/         pages, JSON API and its document, events, metrics; the only room that knows axum and askama
+//! web/         pages, JSON API and its document, events, metrics; the only room that knows axum, askama and Fluent
 //! engine/      the shell: the one fetch path, poller, jobs, events, webhooks; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
 //! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; the keyring; webhooks; the only room that knows reqwest and the secrets
@@ -25,6 +25,13 @@
 //!
 //! Rooms know only what stands below them: main > app > cli, web, mqtt > engine > store, upstream > rules > domain. `config` stands on `rules`,
 //! `clock` and `demo` on `domain`. `tests/architecture.rs` reads the sources and holds this, and the rest of the house rules with it.
+//!
+//! # The words
+//!
+//! What people read stands in two places. The texts of the pages stand by key in `templates/texts/en.ftl`, and [`web`]'s room `texts` gives them to
+//! templates and pages; a file beside it is another language. What is kept, or said by log, API, page and broker in the same words, is made where it
+//! is known and never translated: what happened, what still works and when that changes in [`engine::words`] and `engine::view::words`, what was
+//! noticed in [`engine::findings`], and why something was refused beside the rule or the door that refuses it.
 //!
 //! # The laws
 //!

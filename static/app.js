@@ -44,15 +44,19 @@
     if (h) return h + "\u00a0h" + (m ? " " + m + "\u00a0min" : "");
     return s < 120 ? s + "\u00a0s" : m + "\u00a0min";
   }
+  // The page brings its words along, in its own language.
+  function said(word, seconds) {
+    return document.body.dataset[word].replace("%", span(seconds));
+  }
   function label(element, at) {
     const age = Math.floor((at - Date.parse(element.dateTime)) / 1000);
     switch (element.dataset.as) {
       case "age": return span(Math.max(0, age));
       case "left": return span(Math.max(0, -age));
-      case "due": if (age > 0) return "overdue by " + span(age);
+      case "due": if (age > 0) return said("overdue", age);
     }
-    if (age >= 0 && age < 1) return "now";
-    return age > 0 ? span(age) + " ago" : "in " + span(-age);
+    if (age >= 0 && age < 1) return document.body.dataset.now;
+    return age > 0 ? said("ago", age) : said("in", -age);
   }
   function tick() {
     if (document.hidden) return;
@@ -105,7 +109,7 @@
     const part = values.closest("[data-live]");
     const text = document.createElement("p");
     text.className = "hedge";
-    text.textContent = "Unavailable: the last answer is too old to be used.";
+    text.textContent = document.body.dataset.unavailable;
     values.replaceWith(text);
     if (part) delete part.dataset.v;
   }
@@ -195,7 +199,7 @@
         return location.reload();
       }
     } catch { }
-    lost.textContent = "Larder was updated. Load this page again.";
+    lost.textContent = document.body.dataset.updated;
     lost.hidden = false;
   }
   // A stream does not say why it was refused.

@@ -11,6 +11,8 @@ mod laws;
 mod planted;
 #[path = "architecture/reading.rs"]
 mod reading;
+#[path = "architecture/texts.rs"]
+mod texts;
 #[path = "architecture/visitor.rs"]
 mod visitor;
 
@@ -59,6 +61,15 @@ fn rooms_know_only_what_is_below_them() {
 #[test]
 fn the_directions_have_no_circle() {
     holds(laws::table_is_ordered(laws::ROOMS));
+}
+
+#[test]
+fn templates_hold_no_english_of_their_own() {
+    holds(texts::in_templates(root()));
+    let said = |template: &str| texts::bare(template).join("; ");
+    assert_eq!(said("<p>{{ texts::t(\"x\") }} · <code>larder check</code> <b title=\"{{ y }}\">{{ z }} %</b></p>"), "");
+    assert_eq!(said("<h1>{% if a %}Two words{% endif %}</h1>"), "Two words");
+    assert_eq!(said("<input placeholder=\"as it is\" name=\"n\"> {{ n }} left"), "as it is; left");
 }
 
 #[test]

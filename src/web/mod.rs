@@ -24,6 +24,7 @@ mod serving;
 pub mod shelf;
 mod streams;
 mod svg;
+mod texts;
 
 #[cfg(test)]
 mod sample;
@@ -209,7 +210,8 @@ pub fn router(state: WebState) -> Router {
         .route("/o/{organization}/usage", get(pages::usage::page))
         .merge(pages::door::pages())
         .merge(pages::setup::pages())
-        .merge(pages::reference::router());
+        .merge(pages::reference::router())
+        .layer(from_fn(texts::read_by));
     let drawn = live::Pages(shown.clone().with_state(state.clone()));
     let guarded = shown
         .route("/live", get(live::stream).layer(Extension(drawn)))
@@ -228,6 +230,7 @@ pub fn router(state: WebState) -> Router {
         .layer(from_fn(access::hosts::one_host))
         .layer(from_fn(build::meet))
         .layer(from_fn_with_state(state.clone(), errors::dress))
+        .layer(from_fn(texts::read_by))
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(state.clone(), headers::secure))
         .layer(from_fn_with_state(state.clone(), metrics::count))

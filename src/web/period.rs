@@ -6,6 +6,7 @@ use crate::domain::ids::ConnectionName;
 use crate::domain::spend::{Hour, SpendBy};
 use crate::domain::time::{Span, Wall};
 use crate::engine::view::{PerWord, SpendByWord};
+use crate::web::texts::{self, Text};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -17,12 +18,12 @@ const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 
 /// A stretch of time that is often asked for, and how it is called.
-pub const RANGES: [(&str, &str); 5] = [
-    ("24h", "last 24 hours"),
-    ("7d", "last 7 days"),
-    ("30d", "last 30 days"),
-    ("90d", "last 90 days"),
-    ("400d", "last 400 days"),
+pub static RANGES: [(&str, Text); 5] = [
+    ("24h", texts::t("spend-last-24h")),
+    ("7d", texts::t("spend-last-7d")),
+    ("30d", texts::t("spend-last-30d")),
+    ("90d", texts::t("spend-last-90d")),
+    ("400d", texts::t("spend-last-400d")),
 ];
 const USUAL: &str = "24h";
 

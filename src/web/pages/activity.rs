@@ -10,6 +10,7 @@ use crate::engine::view::EventView;
 use crate::web::WebState;
 use crate::web::api::history::{cursor, kind};
 use crate::web::errors::Problem;
+use crate::web::texts;
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -93,7 +94,7 @@ pub fn newest(
 }
 
 fn all(chosen: bool) -> Choice {
-    Choice { value: String::new(), name: "all".to_owned(), chosen }
+    Choice { value: String::new(), name: texts::t("any-all").plain(), chosen }
 }
 
 fn connections(web: &WebState, visit: &Visit, chosen: Option<&str>) -> Vec<Choice> {

@@ -7,6 +7,7 @@ use super::{Visit, segment};
 use crate::engine::view::PlanView;
 use crate::web::WebState;
 use crate::web::errors::Problem;
+use crate::web::texts;
 
 /// Connections that are drawn; each has the same on its own page.
 const MOST: usize = 12;
@@ -34,11 +35,10 @@ pub fn ahead(web: &WebState, visit: &Visit, face: &Face, plans: &[PlanView]) -> 
             name: plan.name.clone(),
             burned,
             next: face.maybe(connection.poll.next_poll_at),
-            then: format!(
-                "then every {}, {} a day",
-                show::exact(figures.effective_interval_seconds),
-                super::plan::cost_of(figures.requests_per_day, figures.units_per_day)
-            ),
+            then: texts::t("ahead-then-every-a-day")
+                .with("interval", show::exact(figures.effective_interval_seconds))
+                .with("cost", super::plan::cost_of(figures.requests_per_day, figures.units_per_day))
+                .plain(),
         });
     }
     all.sort_by_key(|ahead| !ahead.burned.runs_out);

@@ -6,6 +6,7 @@ use super::{Action, Visit};
 use crate::engine::backups::{BackupView, BackupsView};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
+use crate::web::texts;
 use axum::extract::State;
 use axum::response::Response;
 
@@ -44,8 +45,8 @@ pub async fn shown(web: &WebState, visit: &Visit, face: &Face, root: &str) -> Op
         folder,
         lie_there: newest.map(|n| Newest { size: show::bytes(n.bytes), at: face.moment(n.made), name: n.name }),
         files: match files {
-            0 => "none".to_owned(),
-            1 => "one".to_owned(),
+            0 => texts::t("any-none").plain(),
+            1 => texts::t("any-one").plain(),
             n => show::count(n),
         },
         last: last.map(|made| told(face, made)),

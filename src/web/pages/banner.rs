@@ -3,6 +3,7 @@
 use super::show::{Face, Moment};
 use super::{Visit, segment, show};
 use crate::engine::view::{ActionKind, ActionView, BannerView};
+use crate::web::texts;
 
 pub struct Banner {
     pub what: String,
@@ -48,9 +49,9 @@ fn act(visit: &Visit, root: &str, connection: &str, action: &ActionView) -> Act 
         }
     };
     let cost = match action.requests {
-        0 => "no request".to_owned(),
-        1 => "1 request".to_owned(),
-        n => format!("about {} requests", show::count(n)),
+        0 => texts::t("banner-no-request").plain(),
+        1 => texts::t("banner-1-request").plain(),
+        n => texts::t("banner-about-requests").with("n", show::count(n)).plain(),
     };
     Act { label: action.label, cost, href }
 }

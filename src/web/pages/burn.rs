@@ -10,6 +10,7 @@ use crate::engine::view::{BurnView, LevelView, When};
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use crate::web::svg::{burn, ticks};
+use crate::web::texts;
 
 pub struct Burned {
     pub svg: String,
@@ -75,21 +76,37 @@ fn others(visit: &Visit, view: &BurnView) -> Vec<(String, String)> {
 }
 
 fn sentence(face: &Face, view: &BurnView) -> String {
-    let pace = format!("At the pace of the last {}", show::span(view.looked_at_seconds.0.as_secs().max(1)));
+    let pace =
+        texts::t("burn-at-the-pace-of").with("span", show::span(view.looked_at_seconds.0.as_secs().max(1))).plain();
     let nothing = match view.kept {
-        0 => "nothing is left".to_owned(),
-        kept => format!("nothing but the {} kept is left", show::count(kept)),
+        0 => texts::t("burn-nothing-is-left").plain(),
+        kept => texts::t("burn-nothing-but-the-kept").with("kept", show::count(kept)).plain(),
     };
     let resets = view.resets_at.map(|at| face.clock(at));
     match (view.runs_out_at, resets) {
-        (Some(at), Some(resets)) if at <= view.now => format!("Now {nothing}; it resets at {resets}."),
-        (Some(at), None) if at <= view.now => format!("Now {nothing}; units come back one by one."),
-        (Some(at), Some(resets)) => format!("{pace} {nothing} from {}; it resets at {resets}.", face.clock(at)),
-        (Some(at), None) => format!("{pace} {nothing} at {}; units come back one by one.", face.clock(at)),
-        (None, Some(resets)) => {
-            format!("{pace} it lasts: {} to spare when it resets at {resets}.", show::count(view.spare))
+        (Some(at), Some(resets)) if at <= view.now => {
+            texts::t("burn-now-it-resets-at").with("nothing", &nothing).with("resets", &resets).plain()
         }
-        (None, None) => format!("{pace} it lasts: never fewer than {} to spare.", show::count(view.spare)),
+        (Some(at), None) if at <= view.now => texts::t("burn-now-units-come-back").with("nothing", &nothing).plain(),
+        (Some(at), Some(resets)) => texts::t("burn-from-it-resets-at")
+            .with("pace", &pace)
+            .with("nothing", &nothing)
+            .with("at", face.clock(at))
+            .with("resets", &resets)
+            .plain(),
+        (Some(at), None) => texts::t("burn-at-units-come-back")
+            .with("pace", &pace)
+            .with("nothing", &nothing)
+            .with("at", face.clock(at))
+            .plain(),
+        (None, Some(resets)) => texts::t("burn-it-lasts-to-spare")
+            .with("pace", &pace)
+            .with("spare", show::count(view.spare))
+            .with("resets", &resets)
+            .plain(),
+        (None, None) => {
+            texts::t("burn-it-lasts-never-fewer").with("pace", &pace).with("spare", show::count(view.spare)).plain()
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::domain::time::Wall;
 use crate::engine::view::{ChargeView, CommandView, ConnectionView, HoldView, JobView, SpendStrip, TargetView, When};
 use crate::web::errors::Problem;
 use crate::web::svg::stack::{self, Bar};
+use crate::web::texts;
 use crate::web::{WebState, svg};
 use askama::Template;
 use axum::extract::{Path, State};
@@ -232,7 +233,7 @@ fn poll(face: &Face, view: &ConnectionView) -> Poll {
         last: face.maybe(poll.last_poll_at),
         next: face.maybe(poll.next_poll_at),
         per_day: cost_of(view.forecast.requests_per_day, view.forecast.units_per_day),
-        ceiling: view.forecast.ceiling_targets.map_or_else(|| "any number".to_owned(), show::count),
+        ceiling: view.forecast.ceiling_targets.map_or_else(|| texts::t("connection-any-number").plain(), show::count),
     }
 }
 
@@ -267,7 +268,7 @@ fn target(face: &Face, visit: &Visit, target: TargetView) -> Target {
         phase: (target.phase != "active").then_some(target.phase),
         // The age stands beside it, and grows.
         sentence: Some(face.told(&target.reason)).filter(|reason| !reason.is_empty()),
-        items: show::counted(target.item_count, "item"),
+        items: show::counted(target.item_count, show::Noun::Item),
         age: target.aged_since.map(|at| Age::since(face, at)),
         as_of: face.maybe(target.as_of),
         name: target.name,
@@ -325,7 +326,7 @@ fn choices(web: &WebState, key: &ConnectionKey, view: &ConnectionView) -> Vec<Ch
 fn job(face: &Face, job: JobView, choices: &[Choice]) -> Job {
     let title_of = |key: &str| choices.iter().find(|c| c.key == key).map(|c| c.title.clone());
     let said = |(name, value): (&String, &String)| match title_of(value).filter(|_| name == "item") {
-        Some(title) => format!("item {value} ({title})"),
+        Some(title) => texts::t("connection-item").with("value", value).with("title", &title).plain(),
         None => format!("{} {value}", show::label(name)),
     };
     let parameters: Vec<String> = job.parameters.iter().map(said).collect();

@@ -11,6 +11,7 @@ use crate::engine::view::{ConnectionView, ControlView, IntervalView, ProbeView, 
 use crate::web::WebState;
 use crate::web::api::{plan, sentence};
 use crate::web::errors::Problem;
+use crate::web::texts::{self, Text};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -80,7 +81,7 @@ struct Probe {
 /// What can be set beside the switch.
 pub struct Control {
     pub key: &'static str,
-    pub label: &'static str,
+    pub label: Text,
     pub in_force: String,
     pub configured: String,
     pub set: Option<Set>,
@@ -170,12 +171,12 @@ fn effect(web: &WebState, key: &ConnectionKey, asked: &Asks, now: &ConnectionVie
         }
     }
     sentences.extend(get("inactivity_ttl").map(|length| match length {
-        "never" => "Targets are asked however long their content stays as it is.".to_owned(),
-        _ => format!("A target whose content does not change for {length} is not asked any more."),
+        "never" => texts::t("controls-targets-are-asked-however").plain(),
+        _ => texts::t("controls-a-target-whose-content").with("length", length).plain(),
     }));
     sentences.extend(get("completion_grace").map(|length| match length {
-        "never" => "Completed targets are asked for ever.".to_owned(),
-        _ => format!("A completed target is asked for {length} more, and then not any more."),
+        "never" => texts::t("controls-completed-targets-are-asked").plain(),
+        _ => texts::t("controls-a-completed-target-is").with("length", length).plain(),
     }));
     let fields = said.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     Some(Effect { sentences, kept, fields })
@@ -186,11 +187,19 @@ fn of_interval(planned: &WhatIfView, now: &ConnectionView, lasts: Option<&str>) 
     let every = show::exact(figures.effective_interval_seconds);
     let per_day = show::count(figures.requests_per_day);
     let before = show::count(now.forecast.requests_per_day);
-    let mut told = vec![format!("A round every {every} makes {per_day} requests a day; now it is {before}.")];
+    let mut told = vec![
+        texts::t("controls-a-round-every-makes")
+            .with("every", &every)
+            .with("per-day", &per_day)
+            .with("before", &before)
+            .plain(),
+    ];
     if let Some(span) = lasts.and_then(|text| Span::parse(text).ok()) {
         let meanwhile = u128::from(figures.requests_per_day) * u128::from(span.as_secs()) / 86_400;
         let meanwhile = show::count(u64::try_from(meanwhile).unwrap_or(u64::MAX));
-        told.push(format!("In {} that is {meanwhile}; then the interval of before is back by itself.", span.exact()));
+        told.push(
+            texts::t("controls-in-that-is-then").with("span", span.exact()).with("meanwhile", &meanwhile).plain(),
+        );
     }
     told.push(figures.sentence.clone());
     told
@@ -204,21 +213,27 @@ pub fn overrides(face: &Face, view: &ConnectionView) -> Vec<Control> {
 fn controls(face: &Face, view: &ConnectionView) -> Vec<Control> {
     let c = &view.controls;
     let interval = |i: IntervalView| match i {
-        IntervalView::Auto => "auto".to_owned(),
+        IntervalView::Auto => texts::t("controls-auto").plain(),
         IntervalView::Every(seconds) => show::exact(seconds),
     };
-    let span = |s: Option<Seconds>| s.map_or_else(|| "never".to_owned(), show::exact);
+    let span = |s: Option<Seconds>| s.map_or_else(|| texts::t("controls-never").plain(), show::exact);
     vec![
-        control(face, "interval", "Every", &c.interval, interval),
-        control(face, "inactivity_ttl", "Stop without a change for", &c.inactivity_ttl_seconds, span),
-        control(face, "completion_grace", "Stop after completion", &c.completion_grace_seconds, span),
+        control(face, "interval", texts::t("controls-every"), &c.interval, interval),
+        control(face, "inactivity_ttl", texts::t("controls-stop-without-a-change"), &c.inactivity_ttl_seconds, span),
+        control(
+            face,
+            "completion_grace",
+            texts::t("controls-stop-after-completion"),
+            &c.completion_grace_seconds,
+            span,
+        ),
     ]
 }
 
 fn control<T: Copy>(
     face: &Face,
     key: &'static str,
-    label: &'static str,
+    label: Text,
     control: &ControlView<T>,
     words: impl Fn(T) -> String,
 ) -> Control {

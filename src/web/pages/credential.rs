@@ -6,6 +6,7 @@ use super::{Action, Frame, Visit, html, segment};
 use crate::engine::setup::Typed;
 use crate::web::WebState;
 use crate::web::errors::Problem;
+use crate::web::texts;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

@@ -6,6 +6,7 @@ use super::show::{self, Chip, Face, Moment};
 use super::{Frame, html};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
+use crate::web::texts;
 use askama::Template;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;

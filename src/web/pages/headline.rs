@@ -4,6 +4,7 @@
 use super::show::{self, Age, Chip, Face, Moment};
 use crate::domain::state::State as Word;
 use crate::engine::view::{ConnectionView, TurnView};
+use crate::web::texts;
 use std::collections::BTreeMap;
 
 pub struct Headline {
@@ -33,16 +34,18 @@ pub struct Calm {
 
 pub fn headline(face: &Face, connections: &[ConnectionView]) -> Headline {
     let Some(worst) = connections.iter().min_by_key(|c| show::severity(c.state)) else {
-        let (text, chip) = ("The shelf is empty.".to_owned(), Chip::of(Word::Never));
+        let (text, chip) = (texts::t("headline-the-shelf-is-empty").plain(), Chip::of(Word::Never));
         return Headline { chip, text, trouble: None, more: None, calm: None, says: None };
     };
     let said = |c: &ConnectionView| format!("{}: {}", c.name, told(face, c));
     let is_well = |c: &&ConnectionView| matches!(c.state, Word::Fresh | Word::Ageing);
     let in_trouble = worst.state.is_trouble();
     let (chip, text, more) = match connections.iter().find(is_well) {
-        Some(_) if worst.state == Word::Fresh => (worst.state, "Everything on the shelf is fresh.".to_owned(), None),
+        Some(_) if worst.state == Word::Fresh => {
+            (worst.state, texts::t("headline-everything-on-the-shelf").plain(), None)
+        }
         Some(well) if !in_trouble => {
-            (well.state, "Nothing needs a look.".to_owned(), (!is_well(&worst)).then(|| said(worst)))
+            (well.state, texts::t("headline-nothing-needs-a-look").plain(), (!is_well(&worst)).then(|| said(worst)))
         }
         _ => (worst.state, said(worst), others(connections, worst)),
     };
@@ -78,8 +81,18 @@ fn others(connections: &[ConnectionView], worst: &ConnectionView) -> Option<Stri
     let counted: Vec<String> = counts.into_values().map(|(word, n)| format!("{n} {word}")).collect();
     match others.as_slice() {
         [] => None,
-        [other] => Some(format!("One more connection needs a look: {} is {}.", other.name, show::word(other.state))),
-        _ => Some(format!("{} more connections need a look: {}.", others.len(), counted.join(", "))),
+        [other] => Some(
+            texts::t("headline-one-more-connection-needs")
+                .with("name", &other.name)
+                .with("state", show::word(other.state))
+                .plain(),
+        ),
+        _ => Some(
+            texts::t("headline-more-connections-need-a")
+                .with("others", others.len())
+                .with("counted", counted.join(", "))
+                .plain(),
+        ),
     }
 }
 
@@ -87,8 +100,8 @@ fn calm(face: &Face, connections: &[ConnectionView]) -> Calm {
     let planned = connections.iter().filter(|c| c.enabled).filter_map(|c| c.poll.next_poll_at);
     Calm {
         connections: match connections.len() {
-            1 => "One connection".to_owned(),
-            n => format!("{} connections", show::count(n as u64)),
+            1 => texts::t("headline-one-connection").plain(),
+            n => texts::t("headline-connections").with("n", show::count(n as u64)).plain(),
         },
         oldest: connections.iter().filter_map(|c| c.oldest_since).min().map(|since| Age::since(face, since)),
         next: face.maybe(planned.min()),

@@ -7,6 +7,7 @@ use crate::domain::time::Wall;
 use crate::web::WebState;
 use crate::web::errors::Problem;
 use crate::web::svg::spark;
+use crate::web::texts;
 use std::collections::BTreeMap;
 
 const HOURS: usize = 24;
@@ -69,10 +70,13 @@ fn places(now: Wall) -> [(f64, f64); HOURS] {
 fn sentence(hours: &[u64; HOURS]) -> String {
     let most = hours.iter().copied().max().unwrap_or(0);
     match hours.iter().fold(0_u64, |sum, n| sum.saturating_add(*n)) {
-        0 => "No request in this time.".to_owned(),
-        1 => "1 request in this time.".to_owned(),
-        sum if sum == most => format!("{} requests, all in one hour.", show::count(sum)),
-        sum => format!("{} requests, {} in the busiest hour.", show::count(sum), show::count(most)),
+        0 => texts::t("lately-no-request-in-this").plain(),
+        1 => texts::t("lately-1-request-in-this").plain(),
+        sum if sum == most => texts::t("lately-requests-all-in-one").with("sum", show::count(sum)).plain(),
+        sum => texts::t("lately-requests-in-the-busiest")
+            .with("sum", show::count(sum))
+            .with("most", show::count(most))
+            .plain(),
     }
 }
 

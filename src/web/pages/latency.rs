@@ -5,6 +5,7 @@ use super::show;
 use crate::domain::time::Span;
 use crate::engine::view::{ChargeView, Seconds};
 use crate::web::svg::spark;
+use crate::web::texts;
 
 pub struct Latency {
     pub svg: String,
@@ -43,9 +44,9 @@ pub fn latency(charges: &[ChargeView]) -> Option<Latency> {
     let bars: Vec<spark::Counted> = lengths.iter().enumerate().map(bar).collect();
     let (least, most) = (words(least), words(most));
     let sentence = match known().count() {
-        1 => format!("The answer took {most}."),
-        n if least == most => format!("{n} answers took {most} each."),
-        n => format!("{n} answers took {least} to {most}."),
+        1 => texts::t("latency-the-answer-took").with("most", &most).plain(),
+        n if least == most => texts::t("latency-each").with("n", n).with("most", &most).plain(),
+        n => texts::t("latency-from-to").with("n", n).with("least", &least).with("most", &most).plain(),
     };
     Some(Latency { svg: spark::bars(&bars, spark::Last::Over), sentence })
 }

@@ -9,6 +9,7 @@ mod banner;
 mod burn;
 pub mod connection;
 pub mod controls;
+mod counted;
 pub mod credential;
 mod direction;
 pub mod door;
@@ -41,6 +42,7 @@ use super::access::Viewer;
 use super::access::guard::Bound;
 use super::api::scope;
 use super::errors::{Kind, Problem};
+use super::texts::{self, Text};
 use super::{assets, build, headers, live};
 use crate::domain::ids::{ConnectionKey, ConnectionName, Organization};
 use askama::Template;
@@ -210,15 +212,15 @@ pub struct Action {
 
 impl Frame {
     /// The pages of the whole site: address below the root, name, and whether this is it.
-    fn site(&self) -> [(&'static str, &'static str, bool); 6] {
+    fn site(&self) -> [(&'static str, Text, bool); 6] {
         let page = |address, name, first: &str| (address, name, self.here == first);
         [
-            page("./", "Overview", ""),
-            page("plan", "Plan", "plan"),
-            page("spend", "Spending", "spend"),
-            page("activity", "Activity", "activity"),
-            page("settings", "Settings", "settings"),
-            page("setup", "Setup", "setup"),
+            page("./", texts::t("site-overview"), ""),
+            page("plan", texts::t("site-plan"), "plan"),
+            page("spend", texts::t("site-spending"), "spend"),
+            page("activity", texts::t("site-activity"), "activity"),
+            page("settings", texts::t("site-settings"), "settings"),
+            page("setup", texts::t("site-setup"), "setup"),
         ]
     }
     /// A frame without an organization and without events.

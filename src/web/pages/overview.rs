@@ -10,6 +10,7 @@ use crate::domain::state::State as Word;
 pub use crate::engine::budgets::tightest;
 use crate::engine::view::{BudgetView, ConnectionView, EventView, FindingView, ItemView, When};
 use crate::web::errors::Problem;
+use crate::web::texts;
 use crate::web::{WebState, svg};
 use askama::Template;
 use axum::extract::State;
@@ -299,16 +300,22 @@ fn caps(budget: &BudgetView) -> Option<String> {
 fn rule(budget: &BudgetView) -> String {
     let requests = show::count(budget.requests);
     let window = budget.window_seconds.map(show::exact).unwrap_or_default();
-    let from = budget.period_begins.as_ref().map(|begins| format!(", from {begins}")).unwrap_or_default();
+    let from = budget
+        .period_begins
+        .as_ref()
+        .map(|begins| texts::t("overview-from").with("begins", begins).plain())
+        .unwrap_or_default();
     match budget.kind {
-        "daily" => format!("{requests} a day{from}"),
-        "weekly" => format!("{requests} a week{from}"),
-        "monthly" => format!("{requests} a month{from}"),
-        "anchored" => format!("{requests} in {window} from the first request on"),
-        "fixed" => format!("{requests} in each {window} of the clock"),
-        "pace" => format!("{requests} in {window}, evenly"),
-        "concurrent" => format!("{requests} at once"),
-        _ => format!("{requests} in any {window}"),
+        "daily" => texts::t("overview-a-day").with("requests", &requests).with("from", &from).plain(),
+        "weekly" => texts::t("overview-a-week").with("requests", &requests).with("from", &from).plain(),
+        "monthly" => texts::t("overview-a-month").with("requests", &requests).with("from", &from).plain(),
+        "anchored" => {
+            texts::t("overview-in-from-the-first").with("requests", &requests).with("window", &window).plain()
+        }
+        "fixed" => texts::t("overview-in-each-of-the").with("requests", &requests).with("window", &window).plain(),
+        "pace" => texts::t("overview-in-evenly").with("requests", &requests).with("window", &window).plain(),
+        "concurrent" => texts::t("overview-at-once").with("requests", &requests).plain(),
+        _ => texts::t("overview-in-any").with("requests", &requests).with("window", &window).plain(),
     }
 }
 

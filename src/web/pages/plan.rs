@@ -8,6 +8,7 @@ use crate::engine::view::{CostView, PlanFigures, PlanView, ShareView, WhatIfView
 use crate::web::WebState;
 use crate::web::api::plan::{Query, own};
 use crate::web::errors::Problem;
+use crate::web::texts::{self, Text};
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -43,7 +44,7 @@ struct Form {
 
 struct Answer {
     connection: String,
-    verdict: &'static str,
+    verdict: Text,
     kept: bool,
     sentence: String,
     figures: Figures,
@@ -127,10 +128,12 @@ fn sentence(plans: &[PlanView]) -> String {
     let stretched = polled.iter().filter(|p| !is_kept(&p.figures)).count();
     let requests = polled.iter().map(|p| p.figures.requests_per_day).sum();
     match (polled.len(), stretched) {
-        (0, _) => "Nothing is polled.".to_owned(),
-        (_, 0) => format!("{} requests a day, and every interval can be kept up.", show::count(requests)),
-        (_, 1) => format!("{} requests a day; one interval cannot be kept up.", show::count(requests)),
-        (_, n) => format!("{} requests a day; {n} intervals cannot be kept up.", show::count(requests)),
+        (0, _) => texts::t("plan-nothing-is-polled").plain(),
+        (_, 0) => texts::t("plan-requests-a-day-and").with("requests", show::count(requests)).plain(),
+        (_, 1) => texts::t("plan-requests-a-day-one").with("requests", show::count(requests)).plain(),
+        (_, n) => {
+            texts::t("plan-requests-a-day-intervals").with("requests", show::count(requests)).with("n", n).plain()
+        }
     }
 }
 
@@ -170,15 +173,15 @@ fn answer(view: &WhatIfView) -> Answer {
     };
     let ways = view.scan.iter().flat_map(|scan| {
         let single = match view.targets {
-            1 => "A request for the target".to_owned(),
-            n => format!("Each of {} targets by itself", show::count(n)),
+            1 => texts::t("plan-a-request-for-the").plain(),
+            n => texts::t("plan-each-of-targets-by").with("n", show::count(n)).plain(),
         };
-        [way(&single, "single", &view.single), way("One scan for all of them", "scan", scan)]
+        [way(&single, "single", &view.single), way(&texts::t("plan-one-scan").plain(), "scan", scan)]
     });
     let kept = is_kept(&view.figures);
     Answer {
         connection: view.connection.clone(),
-        verdict: if kept { "can be kept up" } else { "cannot be kept up" },
+        verdict: if kept { texts::t("plan-can-be-kept-up") } else { texts::t("plan-cannot-be-kept-up") },
         kept,
         sentence: view.figures.sentence.clone(),
         ways: ways.collect(),
@@ -189,9 +192,9 @@ fn answer(view: &WhatIfView) -> Answer {
 /// Requests, and units where those are not the same.
 pub fn cost_of(requests: u64, units: u64) -> String {
     if requests == units {
-        show::counted(requests, "request")
+        show::counted(requests, show::Noun::Request)
     } else {
-        format!("{}, {}", show::counted(requests, "request"), show::counted(units, "unit"))
+        format!("{}, {}", show::counted(requests, show::Noun::Request), show::counted(units, show::Noun::Unit))
     }
 }
 
@@ -201,11 +204,13 @@ fn figures(plan: &PlanFigures) -> Figures {
     Figures {
         interval: show::exact(plan.interval_seconds),
         effective: stretched.map(|_| show::exact(plan.effective_interval_seconds)),
-        shortest: plan.shortest_interval_seconds.map_or_else(|| "never".to_owned(), |s| show::exact(s) + &bound),
+        shortest: plan
+            .shortest_interval_seconds
+            .map_or_else(|| texts::t("plan-never").plain(), |s| show::exact(s) + &bound),
         round: cost_of(plan.requests_per_round, plan.units_per_round),
         a_day: cost_of(plan.requests_per_day, plan.units_per_day),
         wished: (!is_kept(plan)).then(|| cost_of(plan.wished_requests_per_day, plan.wished_units_per_day)),
-        ceiling: plan.ceiling_targets.map_or_else(|| "any number".to_owned(), show::count),
+        ceiling: plan.ceiling_targets.map_or_else(|| texts::t("plan-any-number").plain(), show::count),
         shares: plan.limits.iter().map(share).collect(),
     }
 }

@@ -12,6 +12,7 @@ use crate::web::WebState;
 use crate::web::access::forms::Form;
 use crate::web::api::{plan, sentence};
 use crate::web::errors::{Kind, Problem};
+use crate::web::texts;
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -48,18 +49,18 @@ pub async fn page(State(web): State<WebState>, visit: Visit) -> Result<Response,
 }
 
 fn controls(face: &Face, view: &PollingView) -> [Control; 2] {
-    let word = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let word = |on: bool| if on { texts::t("polling-is-on") } else { texts::t("polling-is-off") }.plain();
     [
         Control {
             key: "enabled",
-            label: "Polling",
+            label: texts::t("polling-polling"),
             in_force: word(view.enabled),
             configured: word(view.enabled_configured),
             set: set(face, view.enabled_set.as_ref()),
         },
         Control {
             key: "workers",
-            label: "Workers",
+            label: texts::t("polling-workers-at-once"),
             in_force: view.workers.to_string(),
             configured: view.workers_configured.to_string(),
             set: set(face, view.workers_set.as_ref()),

@@ -5,6 +5,7 @@ use super::{Frame, Visit, html};
 use crate::web::WebState;
 use crate::web::document::document;
 use crate::web::errors::Problem;
+use crate::web::texts;
 use askama::Template;
 use axum::Router;
 use axum::extract::{Path, State};

@@ -4,6 +4,7 @@
 use super::Visit;
 use super::show::{self, Face, Moment};
 use crate::engine::gateway::given::How;
+use crate::web::texts::{self, Text};
 use crate::web::{WebState, svg};
 
 pub struct Saved {
@@ -17,7 +18,7 @@ pub struct Saved {
 /// One way to be answered.
 pub struct Row {
     pub class: &'static str,
-    pub how: &'static str,
+    pub how: Text,
     pub readers: String,
     pub requests: String,
 }
@@ -55,41 +56,41 @@ fn sentence(counts: &[u64; How::ALL.len()], reads: Option<u64>) -> String {
     let of = |how: How| counts[how as usize];
     let free = of(How::Hit).saturating_add(of(How::Collapsed)).saturating_add(of(How::Stale));
     let answered = free.saturating_add(of(How::Miss));
-    let times = |n: u64| show::counted(n, "time");
+    let times = |n: u64| show::counted(n, show::Noun::Time);
     let clients = match (answered, of(How::Refused)) {
-        (0, 0) => "No client has asked a gateway yet.".to_owned(),
-        (0, refused) => format!("Clients of the gateway asked {}, and were refused.", times(refused)),
+        (0, 0) => texts::t("saved-no-client-has-asked").plain(),
+        (0, refused) => texts::t("saved-clients-of-the-gateway").with("refused", times(refused)).plain(),
         _ => {
             let percent = u128::from(free) * 100 / u128::from(answered);
-            format!(
-                "Clients of the gateway were answered {}, {} of them ({percent}\u{a0}%) without a request to the provider.",
-                times(answered),
-                show::count(free)
-            )
+            texts::t("saved-clients-of-the-gateway-were")
+                .with("answered", times(answered))
+                .with("free", show::count(free))
+                .with("percent", percent)
+                .plain()
         }
     };
     match reads {
-        Some(n) if n > 0 => format!("{clients} Pages and JSON were read {}, and that never costs one.", times(n)),
+        Some(n) if n > 0 => texts::t("saved-pages-and-json-were").with("clients", &clients).with("n", times(n)).plain(),
         _ => clients,
     }
 }
 
 fn rows(counts: &[u64; How::ALL.len()], reads: Option<u64>) -> Vec<Row> {
     let told = [
-        (How::Hit, "from the shelf"),
-        (How::Collapsed, "together with another who asked the same"),
-        (How::Stale, "with an older answer, as nobody could be asked"),
-        (How::Miss, "by the provider"),
-        (How::Refused, "not: the budget or a hold said no"),
+        (How::Hit, texts::t("saved-from-the-shelf")),
+        (How::Collapsed, texts::t("saved-together")),
+        (How::Stale, texts::t("saved-older")),
+        (How::Miss, texts::t("saved-by-the-provider")),
+        (How::Refused, texts::t("saved-refused")),
     ];
-    let row = |(how, words): (How, &'static str)| {
+    let row = |(how, words): (How, Text)| {
         let count = counts[how as usize];
         let requests = if how == How::Miss { count } else { 0 };
         Row { class: class(how), how: words, readers: show::count(count), requests: show::count(requests) }
     };
     let pages = reads.map(|n| Row {
         class: "c-saved",
-        how: "pages and JSON, from the shelf",
+        how: texts::t("saved-pages"),
         readers: show::count(n),
         requests: show::count(0),
     });

@@ -2,6 +2,7 @@
 
 use super::show::{self, Age, Face, Moment};
 use crate::engine::view::{FeedView, RunView, UnmatchedView};
+use crate::web::texts;
 
 pub(super) struct Scan {
     pub name: String,
@@ -21,13 +22,19 @@ pub(super) struct Scan {
 
 pub(super) fn scan(face: &Face, view: &FeedView) -> Scan {
     let under_way = |b: &crate::engine::view::BuildingView| {
-        let pages = format!("{} of {} pages", b.pages, b.of.map_or("?".to_owned(), show::count));
-        (format!("{pages}, {} so far", show::counted(b.rows, "row")), face.moment(b.since))
+        let pages = texts::t("scans-of-pages")
+            .with("pages", b.pages)
+            .with("count", b.of.map_or("?".to_owned(), show::count))
+            .plain();
+        (
+            texts::t("scans-so-far").with("pages", &pages).with("rows", show::counted(b.rows, show::Noun::Row)).plain(),
+            face.moment(b.since),
+        )
     };
     Scan {
         name: view.name.clone(),
         endpoint: view.endpoint.clone(),
-        targets: show::counted(view.targets, "target"),
+        targets: show::counted(view.targets, show::Noun::Target),
         interval: view.interval_seconds.map(show::exact),
         as_of: face.maybe(view.as_of),
         age: view.as_of.map(|at| Age::since(face, at)),
@@ -41,15 +48,22 @@ pub(super) fn scan(face: &Face, view: &FeedView) -> Scan {
 }
 
 fn told(run: &RunView) -> String {
-    let pages = show::counted(run.pages.into(), "page");
+    let pages = show::counted(run.pages.into(), show::Noun::Page);
     match &run.reason {
-        Some(reason) => {
-            let of = run.of.map_or_else(String::new, |of| format!(" of {}", show::count(of)));
-            format!("Given up after {pages}{of}, because {reason}. Nothing of it was published.")
-        }
+        Some(reason) => match run.of.map(show::count) {
+            Some(of) => {
+                texts::t("scans-given-up-after-of").with("pages", pages).with("of", of).with("reason", reason).plain()
+            }
+            None => texts::t("scans-given-up-after").with("pages", pages).with("reason", reason).plain(),
+        },
         None => {
-            let (rows, changed) = (show::counted(run.rows, "row"), show::counted(run.changed, "target"));
-            format!("Complete: {rows} on {pages}; {changed} changed.")
+            let (rows, changed) =
+                (show::counted(run.rows, show::Noun::Row), show::counted(run.changed, show::Noun::Target));
+            texts::t("scans-complete-on-changed")
+                .with("rows", &rows)
+                .with("pages", &pages)
+                .with("changed", &changed)
+                .plain()
         }
     }
 }
@@ -57,11 +71,15 @@ fn told(run: &RunView) -> String {
 /// Rows that belong to nobody, and some of them.
 fn strays(run: &RunView) -> Option<String> {
     let one = |u: &UnmatchedView| match &u.names {
-        Some(name) => format!("{} names {name}", u.key),
-        None => format!("{} names nobody", u.key),
+        Some(name) => texts::t("scans-names").with("key", &u.key).with("name", name).plain(),
+        None => texts::t("scans-names-nobody").with("key", &u.key).plain(),
     };
     let some: Vec<String> = run.unmatched_examples.iter().map(one).collect();
-    let such = if some.is_empty() { String::new() } else { format!(", such as: {}", some.join("; ")) };
-    let belong = if run.unmatched == 1 { "belongs" } else { "belong" };
-    (run.unmatched > 0).then(|| format!("{} {belong} to no target{such}.", show::counted(run.unmatched, "row")))
+    let such = match some.is_empty() {
+        true => String::new(),
+        false => texts::t("scans-such-as").with("rows", some.join("; ")).plain(),
+    };
+    let rows = show::counted(run.unmatched, show::Noun::Row);
+    let stray = texts::t("scans-belong-to-no-target").with("n", run.unmatched).with("rows", rows).with("such", such);
+    (run.unmatched > 0).then(|| stray.plain())
 }

@@ -12,13 +12,14 @@ use crate::web::WebState;
 use crate::web::errors::Problem;
 use crate::web::period::{RANGES, read_length};
 use crate::web::svg::series;
+use crate::web::texts::{self, Text};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
 /// Shorter times than others ask for: what has just begun is seen in them.
-const SHORT: [(&str, &str); 2] = [("1h", "last hour"), ("6h", "last 6 hours")];
+static SHORT: [(&str, Text); 2] = [("1h", texts::t("series-last-1h")), ("6h", texts::t("series-last-6h"))];
 const USUAL: &str = "24h";
 /// Items that can be picked from a list; a link leads to any other.
 const ITEMS: usize = 200;
@@ -133,8 +134,8 @@ fn some_items(web: &WebState, key: &TargetKey, wanted: Option<&str>) -> Result<T
     Ok(view)
 }
 
-fn ranges() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SHORT.into_iter().chain(RANGES)
+fn ranges() -> impl Iterator<Item = (&'static str, &'static Text)> {
+    SHORT.iter().chain(&RANGES).map(|(range, name)| (*range, name))
 }
 
 fn range(wanted: &str) -> Result<&'static str, Problem> {
@@ -148,7 +149,7 @@ fn range(wanted: &str) -> Result<&'static str, Problem> {
 fn usual(now: When, item: Option<&ItemView>) -> &'static str {
     let known = item.map(|i| now.0.since(i.first_seen_at.0));
     let fits = |range: &&str| known.zip(read_length(range)).is_some_and(|(known, long)| known <= long);
-    SHORT.map(|(range, _)| range).into_iter().find(|range| fits(range)).unwrap_or(USUAL)
+    SHORT.iter().map(|(range, _)| *range).find(|range| fits(range)).unwrap_or(USUAL)
 }
 
 fn is_there(item: &&ItemView) -> bool {
@@ -199,7 +200,7 @@ fn form(view: &TargetView, series: Option<&SeriesView>, (field, range): (Option<
         chosen: Some(f.field.as_str()) == field,
     };
     let of_time =
-        |(value, name): (&str, &str)| Choice { value: value.to_owned(), name: name.to_owned(), chosen: value == range };
+        |(value, name): (&str, &Text)| Choice { value: value.to_owned(), name: name.plain(), chosen: value == range };
     Form {
         items: items.iter().map(item).collect(),
         fields: series.map(|s| s.fields.iter().map(choice).collect()).unwrap_or_default(),
@@ -251,13 +252,17 @@ fn of_numbers(face: &Face, view: &SeriesView, steps: &[series::Step<f64>]) -> St
     let values = || steps.iter().filter_map(|(_, value)| *value);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     let last = match steps.last().and_then(|(_, value)| *value) {
-        Some(value) if is_old(view) => format!("last seen {}", face.number(value)),
-        Some(value) => format!("now {}", face.number(value)),
-        None => "now nothing".to_owned(),
+        Some(value) if is_old(view) => texts::t("series-last-seen").with("value", face.number(value)).plain(),
+        Some(value) => texts::t("series-now").with("value", face.number(value)).plain(),
+        None => texts::t("series-now-nothing").plain(),
     };
     match low < high {
-        true => format!("Between {} and {}, {last}.", face.number(low), face.number(high)),
-        false => format!("It did not move: {last}."),
+        true => texts::t("series-between-and")
+            .with("low", face.number(low))
+            .with("high", face.number(high))
+            .with("last", &last)
+            .plain(),
+        false => texts::t("series-it-did-not-move").with("last", &last).plain(),
     }
 }
 
@@ -273,8 +278,8 @@ fn of_words(view: &SeriesView, steps: &[series::Step<&str>]) -> String {
         .map(|(word, seconds)| format!("{} {}", show::shorten(word, 40), show::span(*seconds)))
         .collect();
     match (told.is_empty(), is_old(view)) {
-        (true, _) => "It had no value in this time.".to_owned(),
-        (false, true) => format!("As far as it was seen: {}.", told.join(", ")),
+        (true, _) => texts::t("series-it-had-no-value").plain(),
+        (false, true) => texts::t("series-as-far-as-it").with("told", told.join(", ")).plain(),
         (false, false) => format!("{}.", told.join(", ")),
     }
 }
@@ -300,20 +305,15 @@ fn rows(face: &Face, view: &SeriesView, field: &FieldSeries) -> (Vec<Row>, Optio
 
 fn notes(face: &Face, view: &SeriesView) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.extend(view.cut_at.map(|at| {
-        format!(
-            "There are more changes than are drawn: the plot begins at {}. The files have them all.",
-            face.clock(at)
-        )
-    }));
+    notes.extend(view.cut_at.map(|at| texts::t("series-there-are-more-changes").with("at", face.clock(at)).plain()));
     notes.extend(
         view.stale_known_from
             .filter(|at| *at > view.from)
-            .map(|at| format!("Whether it was renewed in time is known from {} on.", face.clock(at))),
+            .map(|at| texts::t("series-whether-it-was-renewed").with("at", face.clock(at)).plain()),
     );
     notes.push(match view.kept_for {
-        Some(kept) => format!("Changes are kept for {}.", show::exact(kept)),
-        None => "Changes are kept for ever.".to_owned(),
+        Some(kept) => texts::t("series-changes-are-kept-for").with("kept", show::exact(kept)).plain(),
+        None => texts::t("series-changes-are-kept-for-ever").plain(),
     });
     notes
 }

@@ -10,6 +10,7 @@ use crate::domain::time::ClockTrust;
 use crate::engine::appliance::Health;
 use crate::engine::view::{BrokerView, PollingView};
 use crate::web::errors::Problem;
+use crate::web::texts::{self, Text};
 use crate::web::{WebState, base, health};
 use askama::Template;
 use axum::extract::State;
@@ -17,19 +18,18 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
 /// What a request may call this appliance without being told so.
-const OWN_NAMES: &str = "every IP address, localhost, *.localhost, *.local, *.home.arpa";
 
 #[derive(Template)]
 #[template(path = "settings.html")]
 struct Page {
     frame: Frame,
     well: bool,
-    sentence: &'static str,
+    sentence: Text,
     notes: Vec<String>,
     started: Moment,
-    facts: Vec<(&'static str, String)>,
+    facts: Vec<(Text, String)>,
     backups: Option<Backups>,
-    own_names: &'static str,
+    own_names: Text,
     /// Of MQTT, for who may read the whole installation.
     broker: Option<Broker>,
     /// `None` for who may not read the whole installation.
@@ -69,7 +69,7 @@ pub async fn page(State(web): State<WebState>, headers: HeaderMap, visit: Visit)
         started: face.moment(health.started_at),
         notes: health.notes,
         broker: web.shelf().broker().filter(|_| visit.viewer.sees_all()).map(|view| broker(&face, view)),
-        own_names: OWN_NAMES,
+        own_names: texts::t("settings-own-names"),
         rows: visit.viewer.sees_all().then(|| web.configured().now().iter().map(|s| row(s, &polling)).collect()),
         usage: format!("o/{}/usage", segment(visit.organization.as_str())),
         zone: reader.zone.as_ref().and_then(|zone| zone.iana_name()).unwrap_or_default().to_owned(),
@@ -88,42 +88,51 @@ fn broker(face: &Face, view: BrokerView) -> Broker {
     }
 }
 
-fn sentence(health: &Health) -> &'static str {
+fn sentence(health: &Health) -> Text {
     match (&health.store, health.poller_alive, health.clock) {
-        (Err(_), ..) => "The data file takes no writes, so nothing is asked.",
-        (_, false, _) => "Nothing is polled: the poller does not tick.",
-        (_, _, ClockTrust::Untrusted) => "The clock is not believed, so nothing is asked that depends on it.",
-        _ => "The data file takes writes, the poller ticks, the clock is believed.",
+        (Err(_), ..) => texts::t("settings-takes-no-writes"),
+        (_, false, _) => texts::t("settings-nothing-is-polled"),
+        (_, _, ClockTrust::Untrusted) => texts::t("settings-the-clock-is-not-believed"),
+        _ => texts::t("settings-all-is-well"),
     }
 }
 
-fn facts(web: &WebState, headers: &HeaderMap, health: &Health) -> Vec<(&'static str, String)> {
+fn facts(web: &WebState, headers: &HeaderMap, health: &Health) -> Vec<(Text, String)> {
     let up_s = (web.shelf().now().wall().0 - health.started_at.0.0).div_euclid(1000);
     let clock = match health.clock {
-        ClockTrust::Trusted => "the system’s, believed",
-        ClockTrust::Untrusted => "the system’s, not believed: it is behind the data file",
+        ClockTrust::Trusted => texts::t("settings-clock-believed"),
+        ClockTrust::Untrusted => texts::t("settings-clock-not-believed"),
     };
     let path = base::of(web.base(), headers);
     vec![
-        ("Data file", health.store.as_ref().map_or_else(Clone::clone, |()| "takes writes".to_owned())),
-        ("Its size", show::bytes(health.file_bytes)),
-        ("Written to it", written(health.written_bytes, u64::try_from(up_s).unwrap_or(0))),
-        ("Poller", if health.poller_alive { "ticks" } else { "does not tick" }.to_owned()),
-        ("Clock", clock.to_owned()),
-        ("Path of the site", format!("{}/", path.as_str())),
-        ("Version", env!("CARGO_PKG_VERSION").to_owned()),
+        (
+            texts::t("settings-data-file"),
+            health.store.as_ref().map_or_else(Clone::clone, |()| texts::t("settings-takes-writes").plain()),
+        ),
+        (texts::t("settings-its-size"), show::bytes(health.file_bytes)),
+        (texts::t("settings-written-to-it"), written(health.written_bytes, u64::try_from(up_s).unwrap_or(0))),
+        (
+            texts::t("settings-poller"),
+            if health.poller_alive { texts::t("settings-ticks") } else { texts::t("settings-does-not-tick") }.plain(),
+        ),
+        (texts::t("settings-clock"), clock.plain()),
+        (texts::t("settings-path-of-the-site"), format!("{}/", path.as_str())),
+        (texts::t("settings-version"), env!("CARGO_PKG_VERSION").to_owned()),
     ]
 }
 
 /// What a memory card has to bear; a day's worth once there is enough to go by.
 fn written(bytes: u64, up_s: u64) -> String {
     const ENOUGH_S: u64 = 3600;
-    let all = format!("{} since the start", show::bytes(bytes));
+    let all = texts::t("settings-since-the-start").with("bytes", show::bytes(bytes)).plain();
     match up_s {
         ..ENOUGH_S => all,
         _ => {
             let a_day = u128::from(bytes) * 86_400 / u128::from(up_s);
-            format!("{all}, {} a day", show::bytes(u64::try_from(a_day).unwrap_or(u64::MAX)))
+            texts::t("settings-a-day")
+                .with("all", &all)
+                .with("a-day", show::bytes(u64::try_from(a_day).unwrap_or(u64::MAX)))
+                .plain()
         }
     }
 }
@@ -135,9 +144,9 @@ fn row(setting: &Setting, polling: &PollingView) -> Row {
         _ => None,
     };
     let source = match &setting.source {
-        Source::Usual => "as usual".to_owned(),
-        Source::File { name, line } => format!("{name}, line {line}"),
-        Source::Variable(name) => format!("the variable {name}"),
+        Source::Usual => texts::t("settings-as-usual").plain(),
+        Source::File { name, line } => texts::t("settings-line").with("name", name).with("line", line).plain(),
+        Source::Variable(name) => texts::t("settings-the-variable").with("name", name).plain(),
     };
     Row { key: setting.key.clone(), value: setting.value.clone(), source, set: by }
 }

@@ -1,6 +1,7 @@
 //! How values read: times, ages, numbers, states. A [`Face`] is one moment in one time zone; everything on a page is shown from
 //! the same one. Must not read a clock.
 
+pub use super::counted::{Noun, counted};
 use super::reader::{Clock, Decimal, Reader};
 use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
@@ -8,6 +9,7 @@ use crate::engine::view::{FieldShown, Seconds, Sentence, TurnView, When};
 use crate::rules::calendar::rfc3339;
 use crate::web::WebState;
 use crate::web::svg::ticks::Axis;
+use crate::web::texts;
 use askama::Template;
 use askama::filters::HtmlSafe;
 use jiff::Timestamp;
@@ -108,7 +110,7 @@ impl Moment {
     }
     pub fn due(&self) -> Due {
         let text = match self.age_seconds {
-            1.. => format!("overdue by {}", span(self.age_seconds.unsigned_abs())),
+            1.. => texts::t("any-overdue-by").with("span", span(self.age_seconds.unsigned_abs())).plain(),
             _ => self.relative.clone(),
         };
         Due { iso: self.iso.clone(), text }
@@ -230,7 +232,7 @@ impl Face {
     fn in_zone(&self, zone: &TimeZone, when: When, form: &str) -> String {
         match Timestamp::from_millisecond(when.0.0) {
             Ok(t) => t.to_zoned_datetime(zone.clone()).strftime(form).to_string(),
-            Err(_) => "beyond all calendars".to_owned(),
+            Err(_) => texts::t("any-beyond-all-calendars").plain(),
         }
     }
 }
@@ -238,9 +240,9 @@ impl Face {
 /// An age in seconds as people say it; negative means that it lies ahead.
 pub fn relative(age_seconds: i64) -> String {
     match age_seconds {
-        0 => "now".to_owned(),
-        1.. => format!("{} ago", span(age_seconds.unsigned_abs())),
-        _ => format!("in {}", span(age_seconds.unsigned_abs())),
+        0 => texts::t("any-now-3").plain(),
+        1.. => texts::t("any-ago").with("span", span(age_seconds.unsigned_abs())).plain(),
+        _ => texts::t("any-in").with("span", span(age_seconds.unsigned_abs())).plain(),
     }
 }
 
@@ -273,11 +275,6 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1 request`, `2 requests`.
-pub fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
-}
-
 /// How long each lasted altogether, the longest first.
 pub fn longest_first<T: PartialEq>(lasted: impl IntoIterator<Item = (T, u64)>) -> Vec<(T, u64)> {
     let mut sums: Vec<(T, u64)> = Vec::new();
@@ -308,7 +305,7 @@ pub fn bytes(n: u64) -> String {
 /// A number as it stands; long fractions are cut after four places.
 pub fn number(n: f64) -> String {
     if !n.is_finite() {
-        return "unknown".to_owned();
+        return texts::t("any-unknown").plain();
     }
     if n.fract() == 0.0 && n.abs() < 1e15 {
         return format!("{n:.0}");
@@ -367,7 +364,7 @@ pub fn field(face: &Face, value: &FieldShown) -> Shown {
         FieldShown::Unknown => Shown::Unknown,
         FieldShown::Text(text) => Shown::Text(shorten(text, LONGEST)),
         FieldShown::Number(n) => Shown::Number(Number { exact: n.to_string(), text: face.number(*n) }),
-        FieldShown::Bool(b) => Shown::Text(if *b { "yes" } else { "no" }.to_owned()),
+        FieldShown::Bool(b) => Shown::Text(if *b { texts::t("any-yes") } else { texts::t("any-no") }.plain()),
         FieldShown::At(when) => Shown::Time(face.moment(*when)),
         FieldShown::Due(when) => Shown::Due(face.moment(*when)),
         FieldShown::SecondsLeft(seconds) => Shown::Left(Left::of(face, *seconds)),

@@ -11,6 +11,7 @@ use crate::web::api::spend::asked;
 use crate::web::errors::Problem;
 use crate::web::period::{Per, Period, Query, RANGES};
 use crate::web::svg::stack::{self, Bar};
+use crate::web::texts;
 use crate::web::{WebState, svg};
 use askama::Template;
 use axum::extract::State;
@@ -98,13 +99,23 @@ pub async fn page(State(web): State<WebState>, visit: Visit, Asked(query): Asked
 
 fn sentence(face: &Face, view: &SpendView) -> String {
     let since = face.clock(view.from);
-    let requests = |n: u64| show::counted(n, "request");
-    let Some(first) = view.groups.first() else { return format!("Nobody has asked anything since {since}.") };
-    let most = format!("most by {} ({})", first.name, share(first.spent.units, view.total.units));
-    let until = format!("from {since} to {}", face.clock(view.to));
+    let requests = |n: u64| show::counted(n, show::Noun::Request);
+    let Some(first) = view.groups.first() else {
+        return texts::t("spend-nobody-has-asked-anything").with("since", &since).plain();
+    };
+    let most = texts::t("spend-most-by")
+        .with("name", &first.name)
+        .with("units", share(first.spent.units, view.total.units))
+        .plain();
+    let until = texts::t("spend-from-to").with("since", &since).with("to", face.clock(view.to)).plain();
     match (view.total.requests, view.total.units) {
         (n, units) if n == units => format!("{} {until}, {most}.", requests(n)),
-        (n, units) => format!("{} of {} units together {until}, {most}.", requests(n), show::count(units)),
+        (n, units) => texts::t("spend-of-units-together")
+            .with("n", requests(n))
+            .with("units", show::count(units))
+            .with("until", &until)
+            .with("most", &most)
+            .plain(),
     }
 }
 
@@ -135,16 +146,17 @@ fn group(group: &SpendGroup, period: &Period, all: &SpendView) -> Group {
 fn form(web: &WebState, visit: &Visit, query: &Query, period: &Period) -> Result<Form, Problem> {
     let choice =
         |value: &str, name: &str, chosen: bool| Choice { value: value.to_owned(), name: name.to_owned(), chosen };
-    let mut connections = vec![choice("", "all", period.connection.is_none())];
+    let mut connections = vec![choice("", &texts::t("any-all").plain(), period.connection.is_none())];
     for name in web.shelf().names(&visit.organization) {
         connections.push(choice(&name, &name, period.connection.as_ref().is_some_and(|k| k.as_str() == name)));
     }
-    let ranges = RANGES.iter().map(|(range, name)| choice(range, name, period.range == Some(range)));
+    let ranges = RANGES.iter().map(|(range, name)| choice(range, &name.plain(), period.range == Some(range)));
     let by = SpendBy::ALL.iter().map(|by| choice(by.word(), by.word(), *by == period.by));
     let per = [Per::Hour, Per::Day].map(|per| choice(per.word(), per.word(), per == period.per));
     let named = query.per.as_deref().is_some_and(|per| !per.is_empty());
-    let per =
-        [choice("", "as it fits", !named)].into_iter().chain(per.map(|c| Choice { chosen: c.chosen && named, ..c }));
+    let per = [choice("", &texts::t("spend-as-it-fits").plain(), !named)]
+        .into_iter()
+        .chain(per.map(|c| Choice { chosen: c.chosen && named, ..c }));
     Ok(Form {
         from: query.from.clone().unwrap_or_default(),
         to: query.to.clone().unwrap_or_default(),

@@ -5,6 +5,7 @@ use crate::domain::state::State;
 use crate::domain::time::{Span, Wall};
 use crate::engine::view::{StoodStretch, StoodView};
 use crate::web::svg::states;
+use crate::web::texts;
 
 pub const DAY: Span = Span::from_secs(86_400);
 /// Cells of the strip: a quarter of an hour each.
@@ -64,9 +65,9 @@ fn sentence(face: &Face, view: &StoodView) -> String {
     let trouble = view.stretches.iter().filter_map(|stretch| {
         let word = match stretch.state {
             Some(State::Fresh | State::Ageing) => return None,
-            Some(State::Never) => "not polled yet".to_owned(),
+            Some(State::Never) => texts::t("stood-not-polled-yet").plain(),
             Some(state) => show::word(state),
-            None => "not running".to_owned(),
+            None => texts::t("stood-table-not-running").plain(),
         };
         Some((word, stretch.until.0.since(stretch.from.0).as_secs()))
     });
@@ -74,12 +75,12 @@ fn sentence(face: &Face, view: &StoodView) -> String {
     let told: Vec<String> = sums.iter().map(|(word, seconds)| format!("{word} {}", show::span(*seconds))).collect();
     let first = view.stretches.first().map(|s| s.from).filter(|from| *from != view.from);
     let time = match first {
-        Some(from) => format!("Since {}", face.clock(from)),
-        None => "Last 24\u{a0}h".to_owned(),
+        Some(from) => texts::t("stood-since").with("from", face.clock(from)).plain(),
+        None => texts::t("stood-last-24-h").plain(),
     };
     match (view.stretches.is_empty(), told.is_empty()) {
-        (true, _) => "How it stood is seen from now on.".to_owned(),
-        (false, true) => format!("{time}: no trouble."),
+        (true, _) => texts::t("stood-how-it-stood-is").plain(),
+        (false, true) => texts::t("stood-no-trouble").with("time", &time).plain(),
         (false, false) => format!("{time}: {}.", told.join(", ")),
     }
 }

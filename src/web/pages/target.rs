@@ -15,6 +15,7 @@ use crate::engine::words::UNDATED;
 use crate::web::WebState;
 use crate::web::access::proxy::Came;
 use crate::web::errors::Problem;
+use crate::web::texts::{self, Text};
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};
@@ -102,7 +103,7 @@ struct Standing {
     since: Option<Moment>,
     by: Option<String>,
     why: Option<String>,
-    others: Vec<(&'static str, &'static str)>,
+    others: Vec<(&'static str, Text)>,
     change: Action,
     /// Only what was put is taken away here.
     remove: Option<Action>,
@@ -204,10 +205,10 @@ fn standing(
 ) -> Standing {
     let at = |what: &str| format!("c/{}/t/{}/{what}", segment(&owner.name), segment(&view.name));
     let others = [
-        ("active", "active: asked at once, changes are told"),
-        ("pending", "pending: fills the cache only"),
-        ("completed", "completed: watched for its grace, then left alone"),
-        ("stopped", "stopped: not asked about"),
+        ("active", texts::t("target-to-active")),
+        ("pending", texts::t("target-to-pending")),
+        ("completed", texts::t("target-to-completed")),
+        ("stopped", texts::t("target-to-stopped")),
     ];
     Standing {
         word: view.phase,
@@ -265,16 +266,17 @@ fn pages(visit: &Visit, from: &Edge, view: &TargetView) -> Option<Pages> {
         Edge::First => (None, view.next.as_deref()),
     };
     let shown = view.items.iter().filter(|i| i.removed_at.is_none()).count();
-    let span = first.zip(last).map(|(first, last)| {
-        format!(" in the order of their keys: {} to {}", show::shorten(first, 60), show::shorten(last, 60))
-    });
+    let (some, all) = (show::count(shown as u64), show::count(view.item_count));
+    let sentence = match first.zip(last) {
+        Some((first, last)) => texts::t("target-of-in-order")
+            .with("shown", some)
+            .with("all", all)
+            .with("first", show::shorten(first, 60))
+            .with("last", show::shorten(last, 60)),
+        None => texts::t("target-of").with("shown", some).with("all", all),
+    };
     Some(Pages {
-        sentence: format!(
-            "{} of {}{}",
-            show::count(shown as u64),
-            show::count(view.item_count),
-            span.unwrap_or_default()
-        ),
+        sentence: sentence.plain(),
         first: (*from != Edge::First).then(|| format!("{}#items", tail(visit, &[]))),
         back: link("until", before),
         on: match is_back {
@@ -308,18 +310,21 @@ fn cost(owner: &ConnectionView, view: &TargetView) -> String {
     let kept: Vec<u64> = owner.budget.iter().map(|b| b.kept).filter(|k| *k > 0).collect();
     let free = owner.budget.iter().map(|b| b.remaining).min();
     let asked = match (view.refresh.requests, view.refresh.units_each) {
-        (1, 1) => "1 request".to_owned(),
-        (1, units) => format!("1 request of {} units", show::count(units)),
-        (requests, 1) => format!("about {} requests, one for each page", show::count(requests)),
+        (1, 1) => texts::t("target-1-request").plain(),
+        (1, units) => texts::t("target-1-request-of-units").with("units", show::count(units)).plain(),
+        (requests, 1) => texts::t("target-about-requests-one-for").with("requests", show::count(requests)).plain(),
         (requests, units) => {
             let all = requests.saturating_mul(units);
-            format!("about {} requests, one for each page; {} units", show::count(requests), show::count(all))
+            texts::t("target-about-requests-one-for-each")
+                .with("requests", show::count(requests))
+                .with("all", show::count(all))
+                .plain()
         }
     };
     match (kept.as_slice(), free) {
-        (_, Some(0)) => format!("{asked}; none is left now"),
-        ([kept], _) => format!("{asked} of the {kept} kept"),
-        (_, Some(free)) => format!("{asked} of {} left", show::count(free)),
+        (_, Some(0)) => texts::t("target-none-is-left-now").with("asked", &asked).plain(),
+        ([kept], _) => texts::t("target-of-the-kept").with("asked", &asked).with("kept", kept).plain(),
+        (_, Some(free)) => texts::t("target-of-left").with("asked", &asked).with("free", show::count(free)).plain(),
         (_, None) => asked,
     }
 }
@@ -333,11 +338,16 @@ struct Scan {
 
 fn scan(face: &Face, scan: &ScanView) -> Scan {
     let sentence = match &scan.reason {
-        None => format!("Read completely: {}.", show::counted(scan.pages.into(), "page")),
+        None => {
+            texts::t("target-read-completely").with("pages", show::counted(scan.pages.into(), show::Noun::Page)).plain()
+        }
         Some(why) => {
             let of = scan.of.map_or_else(|| "?".to_owned(), show::count);
-            let kept = "What was seen is shown; nothing was removed.";
-            format!("Incomplete: {} of {of} pages, because {why}. {kept}", show::count(scan.pages.into()))
+            texts::t("target-incomplete-of-pages-because")
+                .with("pages", show::count(scan.pages.into()))
+                .with("of", &of)
+                .with("why", why)
+                .plain()
         }
     };
     Scan { is_complete: scan.complete, sentence, at: face.moment(scan.at) }

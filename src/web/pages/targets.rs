@@ -12,6 +12,7 @@ use crate::engine::view::TargetView;
 use crate::web::WebState;
 use crate::web::access::forms::Form;
 use crate::web::errors::Problem;
+use crate::web::texts;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -61,7 +62,10 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     let active = targets.iter().filter(|t| t.phase == "active").count();
     let page = Page {
         connection_href: format!("../{}{}", segment(&name), visit.suffix()),
-        sentence: format!("{} targets, {active} of them active.", show::count(targets.len() as u64)),
+        sentence: texts::t("targets-targets-of-them-active")
+            .with("targets", show::count(targets.len() as u64))
+            .with("active", active)
+            .plain(),
         rows: targets.iter().skip((at - 1) * ROWS).take(ROWS).map(|t| row(&face, &visit, t)).collect(),
         back: there(at - 1),
         on: there(at + 1),
@@ -80,11 +84,13 @@ fn one_more(web: &WebState, key: &ConnectionKey) -> Option<String> {
     let then = web.shelf().what_if(key, &WhatIf { targets: Some(now.targets + 1), ..WhatIf::default() }).ok()?;
     let (before, after) = (now.figures.requests_per_day, then.figures.requests_per_day);
     let every = show::exact(then.figures.effective_interval_seconds);
-    Some(format!(
-        "One more that is polled: {} requests a day, now {}, at a round every {every}.",
-        show::count(after),
-        show::count(before)
-    ))
+    Some(
+        texts::t("targets-one-more-that-is")
+            .with("after", show::count(after))
+            .with("before", show::count(before))
+            .with("every", &every)
+            .plain(),
+    )
 }
 
 fn row(face: &Face, visit: &Visit, target: &TargetView) -> Row {

@@ -9,6 +9,7 @@ use crate::domain::time::{Span, Wall};
 use crate::engine::view::{ConnectionView, SpendView};
 use crate::web::WebState;
 use crate::web::errors::Problem;
+use crate::web::texts;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -88,15 +89,15 @@ fn units_of(view: &SpendView, name: &str) -> u64 {
 }
 
 fn sentence(day: &SpendView, month: &SpendView) -> String {
-    let requests = |n: u64| show::counted(n, "request");
+    let requests = |n: u64| show::counted(n, show::Noun::Request);
     let month = requests(month.total.requests);
     match day.groups.first() {
-        None => format!("Nothing was asked in the last 24 hours; {month} in 30 days."),
-        Some(first) => format!(
-            "{} in the last 24 hours, most by {}; {month} in 30 days.",
-            requests(day.total.requests),
-            first.name
-        ),
+        None => texts::t("usage-nothing-was-asked-in").with("month", &month).plain(),
+        Some(first) => texts::t("usage-in-the-last-24")
+            .with("requests", requests(day.total.requests))
+            .with("name", &first.name)
+            .with("month", &month)
+            .plain(),
     }
 }
 

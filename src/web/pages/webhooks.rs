@@ -6,6 +6,7 @@ use super::{Action, Visit, segment};
 use crate::engine::view::WebhookView;
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
+use crate::web::texts;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
@@ -19,7 +20,7 @@ pub struct Webhook {
     pub sentence: String,
     pub events: String,
     /// As what it is told, behind the address.
-    pub form: &'static str,
+    pub form: String,
     pub letters: Vec<Letter>,
     pub more: usize,
     pub test: Action,
@@ -47,9 +48,9 @@ pub fn webhooks(
         is_failing: view.state == "failing",
         events: view.events.iter().map(|kind| kind.replace('_', " ")).collect::<Vec<_>>().join(", "),
         form: match (view.kind, view.signed) {
-            ("ntfy", _) => ", as notifications of ntfy",
-            (_, true) => "",
-            (_, false) => ", not signed",
+            ("ntfy", _) => texts::t("webhooks-as-notifications").plain(),
+            (_, true) => String::new(),
+            (_, false) => texts::t("webhooks-not-signed").plain(),
         },
         more: view.dead_letters.len().saturating_sub(LETTERS),
         test: action(&view.name, "test"),

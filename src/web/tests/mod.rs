@@ -15,6 +15,7 @@ mod reader;
 mod rights;
 mod settings;
 mod spend;
+mod texts;
 
 use super::pages as rendered;
 use super::sample::{NOW, Sample, ago};

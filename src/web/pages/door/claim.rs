@@ -10,6 +10,7 @@ use crate::web::api::sentence;
 use crate::web::errors::Problem;
 use crate::web::pages::show::Face;
 use crate::web::pages::{Action, Frame, html};
+use crate::web::texts;
 use askama::Template;
 use axum::Extension;
 use axum::extract::State;
@@ -69,7 +70,7 @@ pub async fn claim(
     end_try(&web, &visitor.came, matches!(claimed, Ok(Some(_)) | Err(Denied::Invalid(_))));
     let said = match claimed {
         Ok(Some(secret)) => return Ok(let_in(&web, &visitor.came, &secret, "/")),
-        Ok(None) => "This code is not good, or not any more. A code is good once and for half an hour.".to_owned(),
+        Ok(None) => texts::t("claim-this-code-is-not").plain(),
         Err(Denied::Invalid(why)) => sentence(&why),
         Err(denied) => return Err(denied.into()),
     };

@@ -13,6 +13,7 @@ use crate::web::errors::{Kind, Problem};
 use crate::web::pages::actions::{Sent, back};
 use crate::web::pages::show::{Face, Moment};
 use crate::web::pages::{Action, Frame, Visit, html, segment};
+use crate::web::texts;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};

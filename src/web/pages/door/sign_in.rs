@@ -13,6 +13,7 @@ use crate::web::pages::actions::Sent;
 use crate::web::pages::reader::Reader;
 use crate::web::pages::show::Face;
 use crate::web::pages::{Action, Asked, Frame, html, root_of};
+use crate::web::texts;
 use askama::Template;
 use axum::Extension;
 use axum::extract::State;
@@ -95,7 +96,7 @@ pub async fn sign_in(
     let secret = web.shelf().sign_in(&name, password, &from, visitor.session()).await?;
     end_try(&web, &visitor.came, secret.is_some());
     let Some(secret) = secret else {
-        let said = Some("The name or the password is not right.".to_owned());
+        let said = Some(texts::t("sign-in-the-name-or-the").plain());
         let page = ("/sign-in", &visitor.reader);
         return Ok(draw(&web, page, StatusCode::FORBIDDEN, (said, name, next), None));
     };

@@ -10,6 +10,7 @@ use crate::web::errors::{Kind, Problem};
 use crate::web::pages::actions::{Sent, back};
 use crate::web::pages::show::{Face, Moment};
 use crate::web::pages::{Action, Frame, Visit, html};
+use crate::web::texts;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

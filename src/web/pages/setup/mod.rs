@@ -15,6 +15,7 @@ use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::access::forms::guarded;
 use crate::web::errors::{Kind, Problem};
+use crate::web::texts;
 use askama::Template;
 use axum::Router;
 use axum::extract::State;

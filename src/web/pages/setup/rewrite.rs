@@ -7,6 +7,7 @@ use super::tried::Tried;
 use crate::domain::ids::{TargetKey, TargetName};
 use crate::web::WebState;
 use crate::web::errors::Problem;
+use crate::web::texts;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

@@ -10,6 +10,7 @@ use crate::engine::plans::WhatIf;
 use crate::engine::view::Denied;
 use crate::web::WebState;
 use crate::web::errors::Problem;
+use crate::web::texts::{self, Text};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -26,7 +27,7 @@ struct Page {
     href: String,
     credential_href: String,
     targets_href: String,
-    written: String,
+    written: Text,
     on_trial: bool,
     is_stored: bool,
     lacks_secret: bool,
@@ -70,7 +71,7 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
     }
     let plan = desk.what_if(&key, &WhatIf::default()).ok().map(|plan| {
         let (every, day) = (plan.figures.effective_interval_seconds, plan.figures.requests_per_day);
-        format!("Once it is saved it asks every {}: {} requests a day.", show::exact(every), show::count(day))
+        texts::t("trial-once-it-is-saved").with("every", show::exact(every)).with("day", show::count(day)).plain()
     });
     let action = |what: &str| visit.action(&web, &frame.root, &format!("c/{}/setup/{what}", segment(&name)));
     let page = Page {
@@ -78,8 +79,8 @@ pub async fn page(State(web): State<WebState>, Path(name): Path<String>, visit: 
         credential_href: format!("credential{}", visit.suffix()),
         targets_href: format!("targets{}", visit.suffix()),
         written: match &origin.stored {
-            Some((by, at)) => format!("written here by {by}, {}", face.moment(*at)),
-            None => "written in larder.toml".to_owned(),
+            Some((by, at)) => texts::t("trial-written-here-by").with("by", by).with("at", face.moment(*at)),
+            None => texts::t("trial-written-in-larder-toml"),
         },
         on_trial: origin.on_trial,
         is_stored: origin.stored.is_some(),

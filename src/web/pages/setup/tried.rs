@@ -3,6 +3,7 @@
 use super::super::show::{self, Face, Moment, Shown};
 use crate::engine::setup::PreviewView;
 use crate::engine::view::{ItemView, ProbeView};
+use crate::web::texts;
 
 /// An answer and what was read in it.
 pub struct Tried {
@@ -31,7 +32,7 @@ impl Tried {
             at: face.maybe(view.at),
             is_good: view.outcome == "data",
             outcome: view.outcome.replace('_', " "),
-            item_count: show::counted(view.item_count, "item"),
+            item_count: show::counted(view.item_count, show::Noun::Item),
             items: view.items.into_iter().map(|item| line(face, item)).collect(),
             body: view.body,
             is_cut: view.is_cut,
@@ -54,20 +55,34 @@ fn in_words(shown: Shown) -> String {
         Shown::Number(number) => number.text,
         Shown::Time(moment) | Shown::Due(moment) => moment.to_string(),
         Shown::Left(left) => left.to_string(),
-        Shown::Unknown => "unknown".to_owned(),
+        Shown::Unknown => texts::t("tried-unknown").plain(),
     }
 }
 
 /// `Uses 1 of 4 that are left of status, 5 in 5 min.`
 pub fn cost(probe: &ProbeView) -> String {
     let limit = |budget: &crate::engine::view::BudgetView| {
-        let window = budget.window_seconds.map(|length| format!(" in {}", show::exact(length))).unwrap_or_default();
         let (left, all) = (show::count(budget.remaining), show::count(budget.requests));
-        format!("{} of {left} that are left of {}, {all}{window}", show::count(probe.units.into()), budget.limit)
+        let text = match budget.window_seconds.map(show::exact) {
+            Some(window) => texts::t("tried-of-that-are-left-in")
+                .with("units", show::count(probe.units.into()))
+                .with("left", left)
+                .with("limit", &budget.limit)
+                .with("all", all)
+                .with("window", window),
+            None => texts::t("tried-of-that-are-left")
+                .with("units", show::count(probe.units.into()))
+                .with("left", left)
+                .with("limit", &budget.limit)
+                .with("all", all),
+        };
+        text.plain()
     };
     let limits: Vec<String> = probe.budget.iter().map(limit).collect();
     match limits.is_empty() {
-        true => format!("Uses {}.", show::counted(probe.requests.into(), "request")),
-        false => format!("Uses {}.", limits.join("; ")),
+        true => {
+            texts::t("tried-uses").with("requests", show::counted(probe.requests.into(), show::Noun::Request)).plain()
+        }
+        false => texts::t("tried-uses-2").with("limits", limits.join("; ")).plain(),
     }
 }
