@@ -76,7 +76,7 @@
   }
 
   // --- States turn by age, also while nobody tells: a page that hears nothing must not call fresh what is not.
-  function turn(chip, at) {
+  function turn(chip, at, say = tell) {
     let next = "";
     for (const step of chip.dataset.turns.split(",")) {
       const [state, when] = step.split(" ");
@@ -101,7 +101,7 @@
     if (chip.classList.contains("chip")) chip.lastChild.textContent = next;
     if (part) {
       delete part.dataset.v; // What this script changed itself is asked for anew.
-      if (part.dataset.state) tell([part.dataset.state = part.dataset.state.replace(was.slice(2), next)]);
+      if (part.dataset.state) say([part.dataset.state = part.dataset.state.replace(was.slice(2), next)]);
     }
     ask();
   }
@@ -131,6 +131,8 @@
     if (inUse(old)) { waiting.set(id, html); return; }
     const page = new DOMParser().parseFromString(html, "text/html");
     const node = document.importNode(page.getElementById(id), true);
+    // It may be older than what this page knows by its own clock.
+    node.querySelectorAll("[data-turns]").forEach((chip) => turn(chip, now(), () => {}));
     const words = [];
     for (const part of [node, ...node.querySelectorAll("[data-state]")]) {
       const before = part.id && byId(part.id)?.dataset.state;

@@ -227,8 +227,8 @@ async fn nothing_that_is_seen_moves_where_new_lines_come_in_on_top() {
         let held = || browser.runs("return document.querySelectorAll('.held').length");
         // The list of the overview is as long as it gets.
         assert!(path == "/" || held().await != 0, "{path}: nothing grew");
-        browser.runs("document.querySelector('h1').click()").await;
-        assert_eq!(held().await, 0, "it settles");
+        let pressed = "document.querySelector('h1').click(); return document.querySelectorAll('.held').length";
+        assert_eq!(browser.runs(pressed).await, 0, "it settles");
         app.operator().resumes("yard").await;
     }
     assert_quiet(&browser).await;
