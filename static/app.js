@@ -45,18 +45,18 @@
     return s < 120 ? s + "\u00a0s" : m + "\u00a0min";
   }
   // The page brings its words along, in its own language.
-  function said(word, seconds) {
-    return document.body.dataset[word].replace("%", span(seconds));
+  function phrase(word, seconds) {
+    return body.dataset[word].replace("%", span(seconds));
   }
   function label(element, at) {
     const age = Math.floor((at - Date.parse(element.dateTime)) / 1000);
     switch (element.dataset.as) {
       case "age": return span(Math.max(0, age));
       case "left": return span(Math.max(0, -age));
-      case "due": if (age > 0) return said("overdue", age);
+      case "due": if (age > 0) return phrase("overdue", age);
     }
-    if (age >= 0 && age < 1) return document.body.dataset.now;
-    return age > 0 ? said("ago", age) : said("in", -age);
+    if (age >= 0 && age < 1) return body.dataset.now;
+    return age > 0 ? phrase("ago", age) : phrase("in", -age);
   }
   function tick() {
     if (document.hidden) return;
@@ -109,7 +109,7 @@
     const part = values.closest("[data-live]");
     const text = document.createElement("p");
     text.className = "hedge";
-    text.textContent = document.body.dataset.unavailable;
+    text.textContent = body.dataset.unavailable;
     values.replaceWith(text);
     if (part) delete part.dataset.v;
   }
@@ -201,7 +201,7 @@
         return location.reload();
       }
     } catch { }
-    lost.textContent = document.body.dataset.updated;
+    lost.textContent = body.dataset.updated;
     lost.hidden = false;
   }
   // A stream does not say why it was refused.
