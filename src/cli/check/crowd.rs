@@ -117,7 +117,7 @@ pub(super) fn plan_in(
         own: own.next().unwrap_or_default(),
         targets: expected.round(spec).targets,
         beside: own.chain(renewals(spec)).collect(),
-        others: others.iter().flat_map(|member| loads_of(member)).collect(),
+        others: others.iter().flat_map(loads_of).collect(),
         among,
         over: None,
     })
