@@ -139,7 +139,8 @@ async fn a_banner_says_since_when_and_what_to_do_at_what_cost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_of_the_state_is_told_once_and_in_the_same_word_everywhere() {
     let provider = FakeProvider::unlimited().await;
-    let mut app = TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet())).await;
+    let mut app =
+        TestApp::start(Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet().fresh_for("1h"))).await;
     app.has_polled("yard", "controller").await;
     tokio::time::sleep(secs(2)).await;
     let mut words = told(&app).await;

@@ -19,11 +19,7 @@ fn server(asked: &Asked) -> Vec<u8> {
 }
 
 fn told(provider: &FakeProvider, server: &Script, token: &str, settle: &str) -> Config {
-    let calm = |c: Connection| {
-        let body = c.body.replace("fresh_for = \"6s\"", "fresh_for = \"1h\"");
-        c.no_limits().quiet().body(&body)
-    };
-    let mut config = Config::yard(&provider.base_url()).tuned(calm);
+    let mut config = Config::yard(&provider.base_url()).tuned(|c| c.no_limits().quiet().fresh_for("1h"));
     config.environment.insert("NTFY_TOKEN".to_owned(), token.to_owned());
     config.extra = format!(
         "[[connection.webhook]]\nname = \"phone\"\nkind = \"ntfy\"\nurl = \"{}/our-house\"\nsecret = {{ env = \"NTFY_TOKEN\" }}\n\
@@ -57,6 +53,12 @@ async fn a_turn_is_told_once_over_a_crash_and_what_flickers_is_not() {
     assert_eq!(first, expected);
     assert!(first["message"].as_str().is_some_and(|m| m.starts_with("fresh; it was disabled since")), "{first}");
 
+    // The server has it; that it has it is on the disk a moment later.
+    eventually("it is known", SOON, || async {
+        let view = app.get("/api/v1/connections/yard/webhooks").await.json();
+        (view["webhooks"][0]["delivered"] == 1).then_some(())
+    })
+    .await;
     app.crash().await;
     app.operator().stops("yard").await;
     eventually("the pause is told", SOON, || async { (notes(&server).len() > 1).then_some(()) }).await;

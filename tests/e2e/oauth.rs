@@ -748,7 +748,7 @@ async fn another_client_secret_is_taken_at_sighup_for_clients_of_the_gateway() {
             .expect("the test's own folder");
     };
     says(CLIENT_SECRET);
-    let mut config = config(&truth, &[connection("yard", &provider, "")]);
+    let mut config = config(&truth, &[connection("yard", &provider, "")]).by_hand();
     config.server.push(format!("environment_file = \"{}\"", file.display()));
     let mut app = TestApp::start(config).await;
     app.get("/gateway/yard/x/1").await.expect(200);

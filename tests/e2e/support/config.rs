@@ -121,6 +121,12 @@ impl Connection {
         .every("2500ms")
     }
 
+    /// How long its answer is fresh, instead of six seconds: where a test goes on while a machine is slow.
+    pub fn fresh_for(mut self, span: &str) -> Connection {
+        self.body = self.body.replace("fresh_for = \"6s\"", &format!("fresh_for = \"{span}\""));
+        self
+    }
+
     pub fn secret_in(mut self, variable: &str) -> Connection {
         self.secret = Some(variable.to_owned());
         self
