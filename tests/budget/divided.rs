@@ -86,7 +86,7 @@ fn worlds() -> impl Strategy<Value = (Kind, u64, Vec<(u32, u8)>, Vec<Vec<u64>>)>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Never over; a floor is always there; who is below its share waits for no more than a window; and where nobody else asked for two
     /// windows, nothing but floors lies idle while somebody is refused.
