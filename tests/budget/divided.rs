@@ -81,7 +81,10 @@ fn parts(organizations: usize) -> impl Strategy<Value = Vec<(u32, u8)>> {
     prop::collection::vec((1u32..6, prop_oneof![Just(0u8), 0..=floor]), organizations)
 }
 
-fn worlds() -> impl Strategy<Value = (Kind, u64, Vec<(u32, u8)>, Vec<Vec<u64>>)> {
+/// Kind and amount of the limit, weight and floor of each organization, and what each asks in each step.
+type Drawn = (Kind, u64, Vec<(u32, u8)>, Vec<Vec<u64>>);
+
+fn worlds() -> impl Strategy<Value = Drawn> {
     (2usize..5).prop_flat_map(|n| (kinds(), 1u64..24, parts(n), demands(n)))
 }
 
