@@ -57,6 +57,7 @@ fn spec() -> TargetSpec {
         expires_after: None,
         observed_at: None,
         complete: None,
+        push: false,
         fields: vec![
             field("status", FieldKind::Text),
             field("crew", FieldKind::Text),

@@ -17,7 +17,7 @@
 //! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; the keyring; webhooks; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
-//! rules/       pure decisions: attempts, budget, line, schedule, breaker, throttle, classify, ending, extract, paging, feed, reconcile, complete, lifecycle,
+//! rules/       pure decisions: attempts, budget, line, schedule, breaker, throttle, classify, ending, extract, intake, paging, feed, reconcile, complete, lifecycle,
 //!              freshness, plan, delivery, trial, gateway, stream, succession, backup
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests
@@ -99,6 +99,16 @@
 //! it: with five requests in five minutes and one kept, the poller can never take the fifth. If the budget says no, the reader has
 //! that at once as [`engine::view::Denied::NotYet`]; a refresh waits in line for no more than a moment, for a pace or for others under way. The poll clock is not touched: a refresh makes no loop
 //! faster.
+//!
+//! # An answer that is pushed
+//!
+//! An agent stands where the provider can be reached, and hands in what that gave it ([`engine::intake`]).
+//!
+//! 1. [`rules::intake`] says how old it is, by both clocks, and never younger than either; what is ahead of both is refused.
+//! 2. Behind a request for its target that is under way, [`engine::fetch::push`] looks whether its id is known, and whether it is newer than what is on
+//!    the shelf. If not, it is remembered, and nothing else.
+//! 3. If so it walks a poll's path from step 4, with its as-of for the arrival: no charge is resolved, no hold follows. It is told to be taken in after
+//!    the disk has it, id and all; so whoever was not told sends the same again, and nothing happens twice.
 //!
 //! # Another credential
 //!

@@ -21,8 +21,8 @@ const REFRESH_MIN_AGE: Span = Span::from_secs(60);
 
 const ADDRESS: &str = "the address of the provider, such as \"https://api.example.test/v1\"";
 
-const NO_PATH: &str =
-    "is missing: the path to ask; a target without one is fed by a [[connection.scan]], and this connection has none";
+const NO_PATH: &str = "is missing: the path to ask; a target without one is fed by a [[connection.scan]], and this connection has none, or by who pushes \
+     its answers (push = true)";
 
 /// A connection's identity, from its own table alone.
 pub(super) struct Identity {
@@ -264,7 +264,7 @@ fn check_together(spec: &ConnectionSpec, places: &Places, expressions: Expressio
 
 /// What only shows beside the connection's credential and limits.
 pub(super) fn check_question(spec: &ConnectionSpec, target: &TargetSpec, place: &Place, p: &mut Problems) {
-    if target.get.is_none() && spec.scans.is_empty() {
+    if target.get.is_none() && !target.push && spec.scans.is_empty() {
         p.add(&place.below("get"), NO_PATH);
     }
     check_no_literal_key(&spec.carrier, target.get.as_deref().unwrap_or_default(), &target.send, place, p);

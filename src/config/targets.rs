@@ -15,7 +15,7 @@ use crate::rules::extract::key::WORDS;
 use crate::rules::extract::path::Path;
 use std::collections::BTreeSet;
 
-pub(super) const TARGET: [&str; 20] = [
+pub(super) const TARGET: [&str; 21] = [
     "name",
     "like",
     "get",
@@ -36,6 +36,7 @@ pub(super) const TARGET: [&str; 20] = [
     "volatile",
     "observed_at",
     "complete",
+    "push",
 ];
 pub(super) const FIELD: [&str; 7] = ["path", "as", "when", "volatile", "min", "max", "unknown"];
 pub(super) const OBSERVED: [&str; 5] = ["path", "answer", "header", "as", "time_zone"];
@@ -126,6 +127,7 @@ pub(super) fn read_question(
     let states = read_states(section, fields.as_deref().unwrap_or_default(), p);
     let observed_at = read_observed(section, fields.as_deref().unwrap_or_default(), p);
     let complete = section.parsed("complete", p, complete).value();
+    let push = read_push(section, p);
     let fields = fields?;
     let (get, send) = sent?;
     pages::check_body(section, page.as_ref().and_then(Option::as_ref), &send, p);
@@ -146,7 +148,20 @@ pub(super) fn read_question(
         volatile,
         observed_at: observed_at?,
         complete,
+        push,
     })
+}
+
+/// Whether somebody may push its answers. One is whole: pages of which each is asked for would write over it.
+fn read_push(section: &Section<'_>, p: &mut Problems) -> bool {
+    let push = section.flag("push", p).unwrap_or(false);
+    if push && section.has("page") {
+        p.add(
+            &section.place_of("push"),
+            "does not go with page: what is pushed is one whole answer; leave one of them out",
+        );
+    }
+    push
 }
 
 /// A JSONPath, `@name`, `@position` or `'text'`. What a path is worth is for `rules` to say.
@@ -169,7 +184,7 @@ pub(super) fn complete(text: &str) -> Result<String, String> {
 fn read_items(section: &Section<'_>, p: &mut Problems) -> (Option<String>, Option<String>) {
     let at = &section.place;
     let (items, key) = (section.text("items", p), section.parsed("key", p, item_key));
-    if !(section.has("get") || section.has("post")) {
+    if !(section.has("get") || section.has("post") || section.has("push")) {
         let nothing = || "$".to_owned();
         return (Some(items.unwrap_or(nothing())), Some(key.unwrap_or(nothing())));
     }

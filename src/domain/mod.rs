@@ -15,6 +15,7 @@ pub mod job;
 pub mod limit;
 pub mod mqtt;
 pub mod oauth;
+pub mod observation;
 pub mod octets;
 pub mod operator;
 pub mod outcome;

@@ -183,6 +183,8 @@ pub struct TargetSpec {
     /// When it is completed: a JSONPath (RFC 9535) that finds something in the target as it is shown, or a filter expression that
     /// holds for it. `None`: only somebody can say.
     pub complete: Option<String>,
+    /// Whether answers are taken that somebody pushes (T, observations).
+    pub push: bool,
 }
 
 impl TargetSpec {

@@ -11,6 +11,7 @@ use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
 use crate::domain::item::Item;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
+use crate::domain::target::TargetState;
 use crate::domain::time::{ClockTrust, Now, Span, Stamp, Steady};
 use crate::rules::freshness;
 use crate::store::StoreError;
@@ -144,8 +145,11 @@ impl Appliance {
 
     fn shown(&self, conn: &Conn, snapshot: &Snapshot, targets: &[&Arc<Target>]) -> Result<Vec<TargetView>, Denied> {
         let states = self.core.store.targets(targets.iter().map(|target| &target.key))?;
-        let show = |(target, state): (&&Arc<Target>, _)| present::target(conn, snapshot, target, (state, &nothing()));
-        Ok(targets.iter().zip(states).map(show).collect())
+        let show = |(target, state): (&&Arc<Target>, TargetState)| {
+            let as_of = state.as_of;
+            self.sourced(target, as_of, present::target(conn, snapshot, target, (state, &nothing())))
+        };
+        targets.iter().zip(states).map(show).collect()
     }
 
     /// Value by value. A target with more than [`flat::MOST_ITEMS`] items is told by their number alone.
@@ -186,7 +190,8 @@ impl Appliance {
         // First: what a scan has brought meanwhile may look older than it is, and never younger (law 1).
         let snapshot = Snapshot::take(&self.core, &conn)?;
         let (state, items) = self.core.store.target_page(&target.key, &ask)?;
-        Ok(present::target(&conn, &snapshot, &target, (state, &items)))
+        let as_of = state.as_of;
+        self.sourced(&target, as_of, present::target(&conn, &snapshot, &target, (state, &items)))
     }
 
     /// The lines of a target's history, or of one item of it, from either end.

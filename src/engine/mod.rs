@@ -7,6 +7,7 @@
 //! * [`appliance`] the facade of every surface · [`operate`] what operators do, [`backups`] a backup by a button · [`present`] builds the read models of [`view`] from a [`snapshot`], [`banners`] the parts of a state, [`holding`] holds, [`budgets`] limits
 //! * [`controls`] what they set of a connection, [`polling`] of the whole process
 //! * [`scans`] readings that feed many targets · [`streams`] event streams that many read
+//! * [`intake`] answers that others push
 //! * [`gateway`] programs that know nothing of Larder ask the provider through it
 //! * [`setup`] connections written in the browser
 //! * [`rotation`] another credential while everything runs · [`mod@notes`] what people should know of start and configuration
@@ -34,6 +35,7 @@ pub mod findings;
 pub mod flat;
 pub mod gateway;
 pub mod holding;
+pub mod intake;
 pub mod items;
 pub mod jobs;
 pub mod members;

@@ -175,6 +175,7 @@ pub fn target(
         generation: state.generation,
         scan: target.pager.as_ref().and(state.scan.as_ref()).map(show::pages),
         fed_by: show::fed(conn, target, &s.feeds),
+        pushed: None,
         refresh: show::refresh(conn, target),
         etag: etag(&state, &shown, told.word),
         items: shown,

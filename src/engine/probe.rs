@@ -96,7 +96,7 @@ fn asking(target: &Target) -> Option<Asking> {
 }
 
 fn fed(target: &Target) -> Denied {
-    Denied::Invalid(format!("{} is fed by scans alone; probe another target", target.key.target))
+    Denied::Invalid(format!("{} has no request of its own; probe another target", target.key.target))
 }
 
 /// Behind everybody who waits: who comes first and could go now is a reason to say no.

@@ -3,6 +3,7 @@
 
 use super::fetch::scan::Flight;
 use crate::domain::ids::{ConnectionKey, Endpoint, TargetKey, TargetName};
+use crate::domain::observation::Became;
 use crate::domain::page::Scan;
 use crate::domain::spec::TargetSpec;
 use crate::domain::target::Life;
@@ -12,7 +13,7 @@ use crate::rules::complete::Completion;
 use crate::rules::extract::Extractor;
 use crate::rules::lifecycle;
 use crate::rules::paging::Pager;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -214,6 +215,10 @@ pub struct Targets {
     set: RwLock<Arc<TargetSet>>,
     /// Held over the commit of a change, so that what is durable and what runs keep one order.
     pub changing: tokio::sync::Mutex<()>,
+    /// One pushed answer at a time is looked up and written down: of two with one id one is the first.
+    pub intake: tokio::sync::Mutex<()>,
+    /// What became of those that were pushed since the start.
+    pub pushed: Mutex<BTreeMap<Became, u64>>,
     /// Of targets that run, or ran and still have a request out.
     flights: Mutex<HashMap<TargetName, Weak<tokio::sync::Mutex<Flight>>>>,
     revisions: AtomicU64,
@@ -279,6 +284,7 @@ mod tests {
             volatile: vec![],
             observed_at: None,
             complete: None,
+            push: false,
         };
         let connection = ConnectionKey { organization: Default::default(), connection: "field".into() };
         let known = Known { origin: Origin::Configured, life: Life::default(), scan: None, learned_cost: 0 };

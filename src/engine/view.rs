@@ -10,6 +10,7 @@ mod denied;
 mod field;
 mod finding;
 mod flat;
+mod observations;
 mod planned;
 mod scans;
 mod sentence;
@@ -30,6 +31,7 @@ pub use denied::Denied;
 pub use field::FieldShown;
 pub use finding::FindingView;
 pub use flat::{Flat, FlatDocument, FlatKind, FlatOf, FlatValue, FlatView};
+pub use observations::{ObservationView, PushedView};
 pub use planned::*;
 pub use scans::{BuildingView, FedView, FeedView, RunView, ScanView, UnmatchedView};
 pub use sentence::{Sentence, instant};
@@ -188,7 +190,7 @@ pub struct TargetView {
     /// `configured`, or `put` by an operator.
     #[schema(value_type = OriginWord)]
     pub origin: &'static str,
-    /// Where its requests are counted; null: scans alone feed it.
+    /// Where its requests are counted; null: scans alone feed it, or who pushes its answers.
     pub endpoint: Option<String>,
     #[schema(value_type = StateWord)]
     pub state: State,
@@ -226,6 +228,8 @@ pub struct TargetView {
     pub scan: Option<ScanView>,
     /// The scan that brings it its items; null where it is asked by itself.
     pub fed_by: Option<FedView>,
+    /// Where its answer came from, if somebody pushed it; null: it was asked for.
+    pub pushed: Option<PushedView>,
     /// Requests that a refresh is expected to take, and the units of the limits that each costs.
     pub refresh: RefreshCost,
     /// In the order of their keys, removed ones among them; empty in lists of targets.

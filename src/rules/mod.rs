@@ -17,6 +17,7 @@ pub mod freshness;
 pub mod gateway;
 pub mod hold;
 pub mod instant;
+pub mod intake;
 pub mod json;
 pub mod learn;
 pub mod lifecycle;

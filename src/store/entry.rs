@@ -16,6 +16,7 @@ use crate::domain::finding::Finding;
 use crate::domain::gateway::Head;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::observation::Observation;
 use crate::domain::operator::{Claim, Operator, Session};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
@@ -57,6 +58,7 @@ pub(super) enum Entry {
     Stood(Stood),
     Stored(StoredConnection),
     Sample(Sample),
+    Observation(Observation),
     /// A row that says nothing beside its key: a word of `meta`, an index.
     Plain,
 }
@@ -91,6 +93,10 @@ impl Entry {
             Table::Accounts => Entry::Credential(records::credential_of(value)?),
             Table::Connections => Entry::Stored(records::stored_of(value)?.1),
             Table::Samples => Entry::Sample(records::sample_of(value)?),
+            Table::Observations => match tables::observation_row(key).ok_or_else(no_known_form)? {
+                Some(_) => Entry::Plain,
+                None => Entry::Observation(records::observation_of(value)?),
+            },
             Table::Stood => Entry::Stood(records::stood_of(value)?),
             Table::OpenFindings => numbered(value).map(|_| Entry::Plain)?,
             Table::Learned => Entry::Learned(records::learned_of(value)?),

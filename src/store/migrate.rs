@@ -10,8 +10,17 @@ use redb::{Database, ReadTransaction, ReadableDatabase, TableError, WriteTransac
 type Step = fn(&WriteTransaction, &Fresh) -> Result<(), redb::Error>;
 
 /// Step `n` leads from format `n` to `n + 1`. Only ever added to.
-const STEPS: &[Step] =
-    &[create_tables, add_findings, add_learned, add_secrets, add_operations, add_shelf, add_accounts, add_access];
+const STEPS: &[Step] = &[
+    create_tables,
+    add_findings,
+    add_learned,
+    add_secrets,
+    add_operations,
+    add_shelf,
+    add_accounts,
+    add_access,
+    add_observations,
+];
 
 /// The format that this binary writes, and the newest that it reads.
 pub(super) const FORMAT: u64 = STEPS.len() as u64;
@@ -163,6 +172,11 @@ fn add_access(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
         txn.open_table(table.definition())?;
     }
     Ok(())
+}
+
+/// 8 to 9: the table of what was pushed.
+fn add_observations(txn: &WriteTransaction, _: &Fresh) -> Result<(), redb::Error> {
+    txn.open_table(Table::Observations.definition()).map(drop).map_err(redb::Error::from)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod install;
 mod lessons;
 mod line;
 mod migrate;
+mod observations;
 mod open;
 mod open_answers;
 mod pages;
@@ -82,6 +83,7 @@ use crate::domain::gateway::{Head, Shelved};
 use crate::domain::ids::*;
 use crate::domain::item::{HistoryEntry, Item};
 use crate::domain::job::Job;
+use crate::domain::observation::Observation;
 use crate::domain::operator::{Claim, Digest, Operator, Session, Used};
 use crate::domain::polling::PollingState;
 use crate::domain::quota::Learned;
@@ -201,6 +203,9 @@ pub enum Write {
     Stood(ConnectionKey, Stood),
     /// How it stood so long ago is forgotten.
     ForgetStood(ConnectionKey, Steady),
+    /// An answer that was pushed.
+    Observe(ConnectionKey, Observation),
+    ForgetObservation(ConnectionKey, Steady, String),
     /// An answer of the gateway.
     Shelve(Shelved),
     /// It was confirmed: its body stands.

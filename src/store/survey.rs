@@ -113,6 +113,7 @@ impl Newest {
             Entry::Stood(stood) => self.see(stood.since),
             Entry::Stored(stored) => self.see(stored.at),
             Entry::Sample(sample) => self.see(sample.at),
+            Entry::Observation(observation) => self.see(observation.received_at),
             Entry::Credential(c) => self.see_all([Some(c.since), c.set.as_ref().map(|s| s.at)]),
             Entry::Sum | Entry::Plain => (),
         }
@@ -213,7 +214,7 @@ impl Contents {
             Entry::Session(_) | Entry::Claim(_) | Entry::Use(_) => (),
             Entry::Mark(_) | Entry::Polling(_) | Entry::Hold(_) | Entry::Learned(_) | Entry::Scan(_) => (),
             Entry::Webhook(_) | Entry::DeadLetter(_) | Entry::Shelved(_) | Entry::Credential(_) => (),
-            Entry::Stood(_) | Entry::Stored(_) | Entry::Sample(_) | Entry::Plain => (),
+            Entry::Stood(_) | Entry::Stored(_) | Entry::Sample(_) | Entry::Observation(_) | Entry::Plain => (),
         }
     }
 

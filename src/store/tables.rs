@@ -47,6 +47,9 @@
 //! | `connections` | organization, connection                              | stored connection | connections written in the browser | `Write::Stored`, `Write::DropStored` |
 //! | `samples`     | organization, connection, target                      | sample of an answer | targets, of each the last that was kept | `Write::Sample` |
 //! | `stood`       | organization, connection, steady ms                   | state, and since when | changes of 8 days             | `Write::Stood` |
+//! | `observations` | organization, connection, `i`, id                    | observation      | pushed answers of 8 days      | `Write::Observe`, `Write::ForgetObservation` |
+//! |               | organization, connection, `r`, steady ms of arrival, id | nothing        | one per observation           | with them                           |
+//! |               | organization, connection, `t`, target                 | observation      | targets that are shown by a pushed answer, or were | `Write::Observe` |
 //!
 //! `credentials`, `learned` and `secrets` have no organization in their keys: the secret is the budget boundary, whoever holds it.
 //! What a copy of the file tells: everything but secrets. Of them it has keyed fingerprints, whose key is in the file too (`installation`): a
@@ -66,10 +69,12 @@ use crate::domain::time::Steady;
 use redb::TableDefinition;
 
 mod access;
+mod observations;
 mod shelf;
 mod sums;
 
 pub(super) use access::{used, used_of};
+pub(super) use observations::{observation, observation_row, received, received_before, standing};
 pub(super) use shelf::{BODY, HEAD, shelf_part, shelf_row, shelf_tag};
 pub(super) use sums::{hour, read_hour, sum, sum_line, sums_of};
 
@@ -121,6 +126,7 @@ tables! {
     Stood = "stood",
     Connections = "connections",
     Samples = "samples",
+    Observations = "observations",
 }
 
 impl Table {

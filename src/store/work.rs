@@ -2,6 +2,7 @@
 
 use super::access;
 use super::lessons;
+use super::observations;
 use super::records;
 use super::retention::Forget;
 use super::rows::Row;
@@ -111,6 +112,11 @@ pub(super) fn push_rows(write: &Write, rows: &mut Vec<Row>) -> Result<(), StoreE
         Write::Sample(key, sample) => (Table::Samples, tables::target_prefix(key), records::sample(sample)),
         Write::Stood(key, stood) => (Table::Stood, tables::stood(key, stood.since.steady), records::stood(stood)),
         Write::ForgetStood(key, since) => return dropped(rows, Table::Stood, tables::stood(key, *since)),
+        Write::Observe(key, observation) => return observations::push(key, observation, rows),
+        Write::ForgetObservation(key, at, id) => {
+            observations::forget(key, (*at, id), rows);
+            return Ok(());
+        }
         Write::BuryLetter(key, event) => return dropped(rows, Table::DeadLetters, tables::dead_letter(key, event.0)),
     };
     rows.push(Row::put(table, key, written(table, record)?));

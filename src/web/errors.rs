@@ -31,6 +31,8 @@ pub enum Kind {
     Paused,
     Configured,
     KeyReused,
+    /// An observation's id stands for another one.
+    OtherContent,
     /// A page of another build asks (P6).
     StaleClient,
     Invalid,
@@ -70,6 +72,7 @@ impl Kind {
         Kind::Paused,
         Kind::Configured,
         Kind::KeyReused,
+        Kind::OtherContent,
         Kind::StaleClient,
         Kind::Invalid,
         Kind::TooFast,
@@ -99,6 +102,7 @@ impl Kind {
             Kind::UnknownHost => (421, "unknown-host", "Not a name of this appliance"),
             Kind::Paused => (409, "paused", "The connection is paused"),
             Kind::Configured => (409, "configured", "It stands in the configuration"),
+            Kind::OtherContent => (409, "other-content", "The id stands for something else"),
             Kind::StaleClient => (409, "stale_client", "The page is from another build"),
             Kind::KeyReused => (422, "key-reused", "The Idempotency-Key was used for something else"),
             Kind::Invalid => (422, "invalid", "It cannot be done as asked"),
@@ -251,6 +255,7 @@ impl From<Denied> for Problem {
             Denied::Paused(why) => Problem::new(Kind::Paused, why),
             Denied::Invalid(why) => Problem::new(Kind::Invalid, why),
             Denied::Configured(why) => Problem::new(Kind::Configured, why),
+            Denied::OtherContent(why) => Problem::new(Kind::OtherContent, why),
             Denied::KeyReused(why) => Problem::new(Kind::KeyReused, why),
             Denied::Unavailable(why) => Problem::new(Kind::Unavailable, why).retry_after(5),
         }

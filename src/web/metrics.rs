@@ -112,6 +112,7 @@ fn collect(web: &WebState, viewer: &Viewer) -> Result<Registry, Problem> {
     upstream(web, viewer, &mut registry);
 
     gateways(web, viewer, &mut registry);
+    observations(web, viewer, &mut registry);
 
     let connections: Vec<ConnectionView> = web
         .shelf()
@@ -220,6 +221,26 @@ fn gateways(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
             let labels = vec![("organization", key.organization.0), ("connection", key.connection.0)];
             open.get_or_create(&labels).set(whole(standing.open));
             readers.get_or_create(&labels).set(whole(standing.readers));
+        }
+    }
+}
+
+/// Each word, also where nothing became of any so: an alert needs the zero.
+fn observations(web: &WebState, viewer: &Viewer, registry: &mut Registry) {
+    let taken = Counters::default();
+    registry.register(
+        "intake_observations",
+        "Pushed answers that were taken in, by what became of them",
+        taken.clone(),
+    );
+    for (key, became, count) in web.shelf().intake_counts() {
+        if viewer.may_read(&key.organization) {
+            let labels = vec![
+                ("organization", key.organization.0),
+                ("connection", key.connection.0),
+                ("became", became.word().to_owned()),
+            ];
+            taken.get_or_create(&labels).inc_by(count);
         }
     }
 }

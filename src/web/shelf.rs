@@ -6,6 +6,7 @@ use crate::domain::cursor::{EventsAsk, HistoryAsk, ItemsAsk, Paged};
 use crate::domain::event::Event;
 use crate::domain::finding::Wanted;
 use crate::domain::ids::*;
+use crate::domain::observation::Became;
 use crate::domain::spend::{Counted, Spend, SpendAsk};
 use crate::domain::target::Phase;
 use crate::domain::time::{Now, Span};
@@ -14,6 +15,7 @@ use crate::engine::backups::{BackupView, BackupsView};
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
+use crate::engine::intake::Observed;
 use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
 use crate::engine::setup::ImportView;
@@ -116,6 +118,13 @@ pub trait Shelf: Keeper {
     /// The appliance itself, for pages that write connections; one that was made by hand has none.
     fn appliance(&self) -> Result<&Appliance, Denied> {
         Err(Denied::Unavailable("connections cannot be written here".to_owned()))
+    }
+    /// Takes an answer in that was pushed.
+    fn observe<'a>(&'a self, key: &'a TargetKey, observed: Observed, by: &'a str) -> Slow<'a, ObservationView> {
+        Box::pin(async move { self.appliance()?.observe(key, observed, by).await })
+    }
+    fn intake_counts(&self) -> Vec<(ConnectionKey, Became, u64)> {
+        self.appliance().map(Appliance::intake_counts).unwrap_or_default()
     }
     /// The whole configuration as one text.
     fn export(&self) -> Result<String, Denied> {

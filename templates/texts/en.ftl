@@ -626,6 +626,7 @@ target-nothing-on-the-shelf = Nothing on the shelf yet: first request at { $next
 target-nothing-on-the-shelf-yet = Nothing on the shelf yet, and no request is planned.
 target-old = <b>{ $age }</b> old
 target-pages-of-items = Pages of items
+target-pushed-by = Pushed by <b>{ $by }</b>; it came at { $at }.
 target-refresh = Refresh
 target-refresh-2 = Refresh { $name }
 target-removed = { $removed } removed

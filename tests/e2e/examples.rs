@@ -15,7 +15,8 @@ async fn yard(provider: &FakeProvider, receiver: &Script) -> TestApp {
     config.environment.insert("HOOK_SECRET".to_owned(), "a signing secret of the dispatch desk".to_owned());
     config.extra = format!(
         "[[connection.webhook]]\nname = \"dispatch\"\nurl = \"{}/hook\"\nsecret = {{ env = \"HOOK_SECRET\" }}\n\
-         [[connection.pattern]]\nname = \"bed\"\nget = \"/statusschedule.php?bed={{target}}\"\nitems = \"$.relays[*]\"\nkey = \"$.relay_id\"\n",
+         [[connection.pattern]]\nname = \"bed\"\nget = \"/statusschedule.php?bed={{target}}\"\nitems = \"$.relays[*]\"\nkey = \"$.relay_id\"\n\
+         [[connection.target]]\nname = \"pump\"\npush = true\nitems = \"$\"\nkey = \"'pump'\"\nfresh_for = \"1h\"\n",
         receiver.base_url()
     );
     let app = TestApp::start(config).await;
@@ -29,8 +30,12 @@ fn script(app: &TestApp) -> Vec<(&'static str, Ask)> {
     let yard = |method: &'static str, rest: &str| at(method, &format!("{YARD}{rest}"));
     let copy = app.folder().join("copy.redb").display().to_string();
     let configuration = "[[connection]]\nname = \"pool\"\nrecipe = \"hydrawise\"\ncredential = { env = \"POOL_KEY\", query = \"api_key\" }\n";
+    let observation = json!({ "observations": [{
+        "id": "pump-17", "connection": "yard", "target": "pump", "as_of": jiff::Timestamp::now().to_string(), "answer": { "bar": 2.5 },
+    }] });
     vec![
         ("readyz", at("GET", "/readyz")),
+        ("observe", at("POST", "/api/v1/intake/observations").json(&observation)),
         ("connections", at("GET", "/api/v1/connections?limit=1")),
         ("connection", yard("GET", "")),
         ("targets", yard("GET", "/targets?limit=1")),

@@ -26,6 +26,7 @@ mod gateway_trouble;
 mod health;
 mod history;
 mod honesty;
+mod intake;
 mod judge_mosquitto;
 mod judge_nginx;
 mod judge_prometheus;

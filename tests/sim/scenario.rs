@@ -290,6 +290,7 @@ pub fn target(name: &str, get: &str, fresh_for: Span) -> TargetSpec {
         volatile: Vec::new(),
         observed_at: None,
         complete: None,
+        push: false,
     }
 }
 

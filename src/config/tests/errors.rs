@@ -61,7 +61,7 @@ fn a_target_that_asks_nothing_needs_a_scan() {
     table(&[(
         "[[connection.target]]\nname = \"t\"\nitems = \"$[*]\"\nkey = \"$.id\"",
         "5: connection[yard].target[t].get: is missing: the path to ask; a target without one is fed by a \
-         [[connection.scan]], and this connection has none",
+         [[connection.scan]], and this connection has none, or by who pushes its answers (push = true)",
     )]);
 }
 

@@ -352,6 +352,7 @@ fn targets_keep_the_order_of_their_fields_and_states() {
             time_zone: None,
         }),
         complete: None,
+        push: false,
     };
     assert_eq!(target, expected);
 }

@@ -67,7 +67,7 @@ impl Consequences {
 }
 
 /// Classifies a reply. What is shown of it passes the redaction once more: short secrets are left alone in bodies.
-fn classify(
+pub(super) fn classify(
     core: &Core,
     conn: &Conn,
     mut reply: Reply,
@@ -257,7 +257,7 @@ pub fn unexpected(core: &Core, conn: &Conn, reply: &Reply, why: &str) -> Verdict
 }
 
 /// Law 4: data replaces the last good answer only if it has the expected shape, and emptiness only if it is said twice.
-fn content(
+pub(super) fn content(
     core: &Core,
     conn: &Conn,
     target: &Target,

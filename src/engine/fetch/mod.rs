@@ -4,7 +4,7 @@
 //! A list that comes page by page is fetched a page at a call: see [`scan`]; one that feeds many targets: see [`scanning`].
 
 pub mod circuit;
-mod doubt;
+pub mod doubt;
 pub mod exchange;
 pub mod holds;
 mod in_turn;
@@ -13,6 +13,7 @@ pub mod lessons;
 pub mod open;
 pub mod part;
 pub mod pass;
+pub mod push;
 pub mod scan;
 pub mod scanning;
 pub mod token;
@@ -44,7 +45,7 @@ const POLLERS_PATIENCE: Span = Span::from_secs(300);
 /// Anybody else waits only for a pace between two requests.
 const PATIENCE: Span = Span::from_secs(5);
 
-const FED_BY_SCANS: &str = "it has no request of its own: scans feed it";
+const FED_BY_SCANS: &str = "it has no request of its own: scans feed it, or who pushes its answers";
 
 /// Why nothing was fetched.
 #[derive(Debug)]

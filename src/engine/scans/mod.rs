@@ -147,7 +147,8 @@ impl Conn {
     /// The scan that a target is fed by: the one that named it. Where a connection has one scan alone, it feeds whoever cannot be asked.
     pub fn feeder(&self, target: &Target) -> Option<&Arc<Scan>> {
         let named = self.scans.iter().find(|scan| scan.members().contains(&target.key.target));
-        let only = || self.scans.first().filter(|_| self.scans.len() == 1 && target.endpoint.is_none());
+        let only =
+            || self.scans.first().filter(|_| self.scans.len() == 1 && target.endpoint.is_none() && !target.spec.push);
         named.or_else(only)
     }
 

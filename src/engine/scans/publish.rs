@@ -5,17 +5,15 @@ use super::{BATCH, Scan, Work, settle, show};
 use crate::domain::event::{EventKind, NewEvent};
 use crate::domain::finding::FindingChange;
 use crate::domain::ids::TargetName;
-use crate::domain::outcome::Outcome;
 use crate::domain::page;
 use crate::domain::scan::{Building, Published, ScanState};
-use crate::domain::target::{TargetState, Trouble};
+use crate::domain::target::TargetState;
 use crate::domain::time::Stamp;
 use crate::engine::core::{Conn, Core};
-use crate::engine::fetch::learn::{self, Learned};
+use crate::engine::fetch::{doubt, learn};
 use crate::engine::targets::Target;
 use crate::engine::{findings, phases};
 use crate::rules::feed::{Gathering, Judged, Time};
-use crate::rules::reconcile::SUDDENLY_EMPTY;
 use crate::store::{Commit, Generation, GenerationRow, StoreError, Write};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -133,7 +131,7 @@ impl<'a> Draft<'a> {
                 self.fresher += 1;
                 return Ok(());
             }
-            Judged::Doubted(since) => doubted(conn, target, &before, since, ended_at),
+            Judged::Doubted(since) => doubt::doubted(conn, target, &before, since, ended_at),
             Judged::Publish(result) => {
                 self.changed += u64::from(result.changed);
                 self.seen.push(Arc::clone(target));
@@ -250,19 +248,4 @@ fn finished(core: &Core, scan: &Scan, work: &Work, building: &Building, draft: &
         news,
         whole,
     }
-}
-
-/// Law 4 for a target that had items and has no row now: what was stays until the next reading says so again.
-fn doubted(conn: &Conn, target: &Target, before: &TargetState, since: Stamp, at: Stamp) -> Learned {
-    let trouble = Trouble {
-        since: before.trouble.as_ref().map_or(at, |t| t.since),
-        outcome: Outcome::Unexpected,
-        reason: SUDDENLY_EMPTY.to_owned(),
-        said: None,
-        failures: before.trouble.as_ref().map_or(0, |t| t.failures).saturating_add(1),
-    };
-    let events = learn::troubled(conn, target, before, (&trouble, Some(SUDDENLY_EMPTY)), at).into_iter().collect();
-    let findings = vec![findings::suddenly_empty(conn, target, before, (since, at))];
-    let state = TargetState { trouble: Some(trouble), ..before.clone() };
-    Learned { writes: vec![Write::Target(target.key.clone(), state)], events, findings, quiet: false }
 }

@@ -22,6 +22,8 @@ pub enum Denied {
     Configured(String),
     /// An `Idempotency-Key` that was used for another request.
     KeyReused(String),
+    /// An id that stands for something else.
+    OtherContent(String),
     /// The store cannot write (full disk, stopped).
     Unavailable(String),
 }
@@ -40,6 +42,7 @@ impl Denied {
             | Denied::Invalid(why)
             | Denied::Configured(why)
             | Denied::KeyReused(why)
+            | Denied::OtherContent(why)
             | Denied::Unavailable(why) => why,
         }
     }

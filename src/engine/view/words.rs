@@ -7,6 +7,7 @@ use crate::domain::finding::FindingKind;
 use crate::domain::ids::Caller;
 use crate::domain::item::ChangeKind;
 use crate::domain::job::JobState;
+use crate::domain::observation::Became;
 use crate::domain::outcome::Outcome;
 use crate::domain::spend::SpendBy;
 use crate::domain::state::State;
@@ -50,6 +51,7 @@ words! {
         [ChangeKind::Appeared, ChangeKind::Changed, ChangeKind::Removed, ChangeKind::Reappeared].map(ChangeKind::word);
     "How far a job is." JobWord =
         [JobState::Queued, JobState::Sent, JobState::Done, JobState::Failed, JobState::Unknown].map(JobState::word);
+    "What became of a pushed answer." BecameWord = Became::ALL.map(Became::word);
     "Where a target comes from: the configuration, or somebody put it." OriginWord = ["configured", "put"];
     "Whether a command is sent again where its fate is unknown." RetryWord = ["never", "idempotent"];
     "A request for each target, or one reading that feeds them all." WayWord = ["single", "scan"];

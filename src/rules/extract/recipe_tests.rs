@@ -70,6 +70,7 @@ fn target() -> TargetSpec {
         volatile: vec![],
         observed_at: None,
         complete: None,
+        push: false,
     }
 }
 

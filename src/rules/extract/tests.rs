@@ -25,6 +25,7 @@ pub(super) fn target() -> TargetSpec {
         volatile: vec![],
         observed_at: None,
         complete: None,
+        push: false,
     }
 }
 

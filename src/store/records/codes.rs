@@ -8,6 +8,7 @@ use crate::domain::gateway::{Kept, Reading};
 use crate::domain::ids::Caller;
 use crate::domain::item::ChangeKind;
 use crate::domain::job::JobState;
+use crate::domain::observation::Became;
 use crate::domain::outcome::Outcome;
 use crate::domain::state::State;
 use crate::domain::target::Phase;
@@ -35,6 +36,7 @@ macro_rules! codes {
     };
 }
 
+codes!(Became, "outcome of an observation": Applied = 0, Unchanged = 1, Older = 2, Doubted = 3);
 codes!(Caller, "caller": Poller = 0, Trigger = 1, Refresh = 2, Command = 3, Probe = 4, Gateway = 5);
 codes!(Settlement, "settlement": Posted = 0, Voided = 1);
 codes!(Outcome, "outcome": Data = 0, NotModified = 1, Limited = 2, CredentialRejected = 3, Overloaded = 4, NotReady = 5,

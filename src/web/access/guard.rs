@@ -7,7 +7,7 @@ use super::proxy::{Came, came, unknown_user};
 use super::{Intent, Listener, Means, Shown, Viewer, decide, hosts, presented};
 use crate::web::WebState;
 use crate::web::errors::{Kind, Problem};
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::middleware::Next;
@@ -20,7 +20,7 @@ pub async fn guard(State(web): State<WebState>, mut request: Request, next: Next
         Ok(came) => came,
         Err(problem) => return problem.into_response(),
     };
-    let intent = Intent::of(request.method());
+    let intent = Intent::of(request.method(), request.uri().path());
     let change = Change::of(request.method(), request.uri().path());
     match judge(&web, &came, (intent, change), request.headers()) {
         Ok(viewer) => {
@@ -49,6 +49,20 @@ pub fn told_by(parts: &Parts, viewer: &Viewer, how: &str) -> String {
     format!("{} ({how}, {from})", viewer.by())
 }
 
+/// Who asks and from where, as it is told of what a program hands in.
+pub struct ByWhom(pub String);
+
+impl<S: Sync> FromRequestParts<S> for ByWhom {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<ByWhom, Problem> {
+        // No viewer means that no guard stood before this route: refuse.
+        let viewer = parts.extensions.get::<Viewer>();
+        let viewer = viewer.ok_or_else(|| Problem::new(Kind::TokenNeeded, "This address needs a token."))?;
+        Ok(ByWhom(told_by(parts, viewer, "push")))
+    }
+}
+
 /// Served to everybody, whatever the address: without a viewer they tell nothing.
 fn is_open(path: &str) -> bool {
     path == "/livez" || path == "/readyz" || path.starts_with("/static/")
@@ -72,12 +86,12 @@ fn judge(
 ) -> Result<Viewer, Problem> {
     let shown = shown(web, came, headers)?;
     check_host(web, came.listener, &shown, headers)?;
-    if intent == Intent::Change {
+    if intent != Intent::Read {
         check_origin(came.listener, headers)?;
         refuse_ambient(&shown)?;
     }
     let viewer = decide(came.listener, intent, &shown)?;
-    if intent == Intent::Change {
+    if intent != Intent::Read {
         check_rate(web, &viewer, change)?;
     }
     Ok(viewer)

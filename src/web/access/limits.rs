@@ -1,7 +1,7 @@
 //! Local rates: how fast wrong tokens may be tried and changes be asked for. Bounded in memory; `now` is an argument where a
 //! block has to be remembered.
 
-use super::RateKey;
+use super::{OBSERVATIONS, RateKey};
 use crate::domain::time::{Span, Steady};
 use crate::rules::attempts::Attempts;
 use axum::http::Method;
@@ -20,6 +20,9 @@ const CHANGES_PER_SECOND: NonZeroU32 = NonZeroU32::new(2).unwrap();
 /// second.
 const TARGETS: NonZeroU32 = NonZeroU32::new(2000).unwrap();
 const TARGETS_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
+/// Requests that push observations, each with many: what a token may send at once, and what is free every second.
+const PUSHES: NonZeroU32 = NonZeroU32::new(600).unwrap();
+const PUSHES_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// How long a peer that ran out of wrong tokens is not listened to.
 pub const BLOCK: Span = Span::from_secs(6);
 /// Peers that are remembered at most.
@@ -30,6 +33,7 @@ pub struct Limits {
     wrong: DefaultKeyedRateLimiter<Peer>,
     changes: DefaultKeyedRateLimiter<RateKey>,
     targets: DefaultKeyedRateLimiter<RateKey>,
+    pushes: DefaultKeyedRateLimiter<RateKey>,
     blocked: Mutex<HashMap<Peer, Steady>>,
     /// Passwords and claim codes.
     tries: Mutex<Attempts<Peer>>,
@@ -39,6 +43,7 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Target,
+    Observations,
     Other,
 }
 
@@ -47,11 +52,15 @@ impl Change {
     pub const fn word(self) -> &'static str {
         match self {
             Change::Target => "changes of targets",
+            Change::Observations => "observations",
             Change::Other => "changes",
         }
     }
     /// Of a request to the API.
     pub fn of(method: &Method, path: &str) -> Change {
+        if path == OBSERVATIONS {
+            return Change::Observations;
+        }
         let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
             ["", "api", "v1", "connections", _, "targets", _]
@@ -85,6 +94,7 @@ impl Default for Limits {
             wrong: RateLimiter::keyed(Quota::per_minute(WRONG_TOKENS)),
             changes: RateLimiter::keyed(Quota::per_second(CHANGES_PER_SECOND).allow_burst(CHANGES)),
             targets: RateLimiter::keyed(Quota::per_second(TARGETS_PER_SECOND).allow_burst(TARGETS)),
+            pushes: RateLimiter::keyed(Quota::per_second(PUSHES_PER_SECOND).allow_burst(PUSHES)),
             blocked: Mutex::new(HashMap::new()),
             tries: Mutex::default(),
         }
@@ -132,7 +142,11 @@ impl Limits {
 
     /// Whether a change by the holder of this key fits now.
     pub fn admits_change(&self, key: RateKey, change: Change) -> bool {
-        let rate = if change == Change::Target { &self.targets } else { &self.changes };
+        let rate = match change {
+            Change::Target => &self.targets,
+            Change::Observations => &self.pushes,
+            Change::Other => &self.changes,
+        };
         if rate.len() > PEERS {
             rate.retain_recent();
         }

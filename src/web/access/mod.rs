@@ -77,8 +77,10 @@ pub enum Role {
     Owner,
     /// Reads its own organization.
     Reader,
-    /// Hands in observations, and reads nothing. Also any role that this version does not know.
+    /// Pushes observations to its own organization, and reads nothing.
     Agent,
+    /// One that this version does not know: may do nothing.
+    Unknown,
 }
 
 impl Role {
@@ -87,7 +89,8 @@ impl Role {
             "admin" => Role::Admin,
             "owner" => Role::Owner,
             "reader" => Role::Reader,
-            _ => Role::Agent,
+            "agent" => Role::Agent,
+            _ => Role::Unknown,
         }
     }
 }
@@ -135,7 +138,7 @@ impl Viewer {
             Viewer::Passer | Viewer::Local | Viewer::Operator { .. } => true,
             Viewer::Token { role: Role::Admin, .. } => true,
             Viewer::Token { role: Role::Owner | Role::Reader, organization: own, .. } => own == organization,
-            Viewer::Token { role: Role::Agent, .. } => false,
+            Viewer::Token { role: Role::Agent | Role::Unknown, .. } => false,
         }
     }
     pub fn may_change(&self, organization: &Organization) -> bool {
@@ -144,6 +147,13 @@ impl Viewer {
             Viewer::Token { role: Role::Admin, .. } => true,
             Viewer::Token { role: Role::Owner, organization: own, .. } => own == organization,
             Viewer::Passer | Viewer::Token { .. } => false,
+        }
+    }
+    /// Who may push observations.
+    pub fn may_push(&self, organization: &Organization) -> bool {
+        match self {
+            Viewer::Token { role: Role::Agent, organization: own, .. } => own == organization,
+            other => other.may_change(organization),
         }
     }
     /// Tokens and backups concern the whole installation.
@@ -161,7 +171,8 @@ impl Viewer {
     /// The organization that is meant where a request names none: `default`, or their own for those who may not read that.
     pub fn home(&self) -> Organization {
         match self {
-            Viewer::Token { role: Role::Owner | Role::Reader | Role::Agent, organization, .. } => organization.clone(),
+            Viewer::Token { role: Role::Admin, .. } => Organization::default(),
+            Viewer::Token { organization, .. } => organization.clone(),
             _ => Organization::default(),
         }
     }
@@ -221,13 +232,22 @@ pub enum Shown {
 pub enum Intent {
     Read,
     Change,
+    /// Pushing observations, which an agent may do too.
+    Push,
 }
 
 impl Intent {
-    pub fn of(method: &Method) -> Intent {
-        if method.is_safe() { Intent::Read } else { Intent::Change }
+    pub fn of(method: &Method, path: &str) -> Intent {
+        match path {
+            _ if method.is_safe() => Intent::Read,
+            OBSERVATIONS => Intent::Push,
+            _ => Intent::Change,
+        }
     }
 }
+
+/// Where observations are pushed.
+pub const OBSERVATIONS: &str = "/api/v1/intake/observations";
 
 /// The access table of DESIGN: listener, intent, token. Organizations are judged later, where one is named.
 pub fn decide(listener: Listener, intent: Intent, shown: &Shown) -> Result<Viewer, Problem> {
@@ -244,7 +264,12 @@ pub fn decide(listener: Listener, intent: Intent, shown: &Shown) -> Result<Viewe
     match (intent, &viewer) {
         (_, Viewer::Token { role: Role::Admin | Role::Owner, .. }) => Ok(viewer),
         (Intent::Read, Viewer::Token { role: Role::Reader, .. }) => Ok(viewer),
+        (Intent::Push, Viewer::Token { role: Role::Agent, .. }) => Ok(viewer),
         (Intent::Read, _) => Err(Problem::new(Kind::Forbidden, "This token may not read.")),
+        (Intent::Push, _) => Err(Problem::new(
+            Kind::Forbidden,
+            "Observations are pushed with a token that has the role agent, owner or admin.",
+        )),
         (Intent::Change, _) => {
             Err(Problem::new(Kind::Forbidden, "This token may read only. A change needs the role admin or owner."))
         }

@@ -37,7 +37,8 @@ fn an_address_says_what_listener_it_is() {
 
 #[test]
 fn a_role_that_is_not_known_may_nothing() {
-    assert_eq!(Role::from_word("superuser"), Role::Agent);
+    assert_eq!(Role::from_word("superuser"), Role::Unknown);
+    assert_eq!(Role::from_word("agent"), Role::Agent);
     let viewer = Viewer::Token { id: 1, name: "x".into(), role: Role::Agent, organization: Organization::default() };
     assert!(!viewer.may_read(&Organization::default()) && !viewer.may_change(&Organization::default()));
 }

@@ -13,6 +13,7 @@ mod findings;
 mod ha;
 pub mod history;
 mod installation;
+mod intake;
 pub mod plan;
 pub mod spend;
 mod targets;
@@ -54,6 +55,7 @@ pub fn routes() -> Routes {
         .with(listed!(self::targets: list))
         .with(listed!(self::targets: one, put, change, drop))
         .with(listed!(self::targets: refresh))
+        .with(listed!(self::intake: observe))
         .with(listed!(self::history: history))
         .with(listed!(self::history: activity))
         .with(listed!(self::webhooks: list))

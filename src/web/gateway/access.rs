@@ -119,7 +119,7 @@ impl Caller {
         let Some(key) = key else { return Ok(viewer) };
         let may = match intent {
             Intent::Read => viewer.may_read(&key.organization),
-            Intent::Change => viewer.may_change(&key.organization),
+            Intent::Change | Intent::Push => viewer.may_change(&key.organization),
         };
         let detail = || format!("This token does not belong to the organization {}.", key.organization);
         if may { Ok(viewer) } else { Err(Problem::new(Kind::Forbidden, detail())) }

@@ -69,6 +69,8 @@ struct Page {
     scan: Option<Scan>,
     /// The scan that brings its items, and when its newest reading began.
     fed_by: Option<(String, Option<Moment>)>,
+    /// Who pushed its answer, and when it came.
+    pushed: Option<(String, Moment)>,
     next_poll: Option<Moment>,
     snippets: Option<Snippets>,
 }
@@ -189,6 +191,7 @@ fn build(
         cost: cost(owner, view),
         scan: view.scan.as_ref().map(|s| scan(face, s)),
         fed_by: view.fed_by.as_ref().map(|fed| (fed.scan.clone(), face.maybe(fed.as_of))),
+        pushed: view.pushed.as_ref().map(|one| (one.by.clone(), face.moment(one.received_at))),
         next_poll: face.maybe(owner.poll.next_poll_at),
         snippets,
         frame,

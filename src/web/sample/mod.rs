@@ -22,6 +22,7 @@ use crate::engine::backups::{BackupView, BackupsView, NewestView};
 use crate::engine::controls::Controls;
 use crate::engine::gateway::Entrance;
 use crate::engine::gateway::given::How;
+use crate::engine::intake::Observed;
 use crate::engine::plans::WhatIf;
 use crate::engine::polling::PollingControls;
 use crate::engine::setup::{ImportLine, ImportView};
@@ -479,6 +480,17 @@ impl Shelf for Sample {
     }
     fn streams(&self) -> BTreeMap<ConnectionKey, Standing> {
         BTreeMap::new()
+    }
+    fn observe<'a>(&'a self, key: &'a TargetKey, observed: Observed, by: &'a str) -> Slow<'a, ObservationView> {
+        self.note(format!("{by} pushes {} to {key}", observed.id));
+        let view = ObservationView {
+            id: observed.id,
+            became: "applied",
+            again: false,
+            as_of: When(observed.as_of),
+            received_at: When(self.now().wall()),
+        };
+        Box::pin(async move { self.target(key, &ItemsAsk::default()).map(|_| view) })
     }
     fn export(&self) -> Result<String, Denied> {
         Ok("[server]\n".to_owned())

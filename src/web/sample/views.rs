@@ -312,6 +312,7 @@ pub fn controller() -> TargetView {
         generation: 17,
         scan: None,
         fed_by: None,
+        pushed: None,
         refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![
             water,
@@ -348,6 +349,7 @@ pub fn up() -> TargetView {
         generation: 0,
         scan: None,
         fed_by: None,
+        pushed: None,
         refresh: RefreshCost { requests: 1, units_each: 1 },
         items: vec![],
         etag: "0000000000000000".to_owned(),

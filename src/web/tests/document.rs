@@ -196,6 +196,11 @@ async fn what_is_answered_is_as_the_document_says() {
                     "change_polling" => ("", "{\"workers\": 2}"),
                     "create_token" => ("", "{\"name\": \"phone\", \"role\": \"reader\"}"),
                     "take_in_configuration" => ("", "{\"text\": \"[[connection]]\"}"),
+                    "observe" => (
+                        "",
+                        "{\"observations\": [{\"id\": \"a\", \"connection\": \"yard\", \"target\": \"controller\", \
+                         \"as_of\": \"2026-11-30T09:00:00Z\", \"answer\": {}}]}",
+                    ),
                     "backup" => ("", "{\"destination\": \"/tmp/copy.redb\"}"),
                     _ => ("", ""),
                 };

@@ -24,6 +24,8 @@ enum Kind {
     Change,
     /// Changes of the whole installation, by the API.
     ChangeAdmin,
+    /// Pushing observations to an organization.
+    Push,
     /// A form of a page, by which an organization is changed.
     Form,
     /// A form of a page, by which the whole installation is changed.
@@ -47,6 +49,7 @@ fn kind(method: &str, path: &str) -> Kind {
         "GET" if path == "/setup/larder.toml" => Kind::ReadAdmin,
         "GET" if ["/metrics", "/reader", "/openapi.json"].contains(&path) => Kind::ReadOwn,
         "GET" => Kind::Read,
+        _ if path.starts_with("/api/v1/intake/") => Kind::Push,
         _ if path.starts_with("/api/") && admin => Kind::ChangeAdmin,
         _ if path.starts_with("/api/") => Kind::Change,
         _ if front.contains(&path) => Kind::Front,
@@ -90,14 +93,15 @@ fn expected(kind: Kind, listener: Listener, asker: Asker) -> Option<u16> {
         (Kind::Read | Kind::ReadOwn, Nobody) if listener == Listener::Loopback => None,
         (Kind::ReadAdmin, Nobody) if listener == Listener::Loopback => Some(403),
         (_, Nobody) => Some(401),
+        (Kind::Push, Token("agent-token")) => None,
         (_, Token("agent-token")) => Some(403),
         (Kind::Read, Token("north-token")) => Some(403),
         (Kind::Read | Kind::ReadOwn, _) => None,
         (_, Token("reader-token")) => Some(403),
-        (Kind::Change | Kind::Form, Token("north-token")) => Some(403),
+        (Kind::Change | Kind::Push | Kind::Form, Token("north-token")) => Some(403),
         // By the cookie alone the API changes nothing.
-        (Kind::Change | Kind::ChangeAdmin, Ann) => Some(403),
-        (Kind::Change | Kind::Form, _) => None,
+        (Kind::Change | Kind::ChangeAdmin | Kind::Push, Ann) => Some(403),
+        (Kind::Change | Kind::Push | Kind::Form, _) => None,
         (Kind::ReadAdmin | Kind::ChangeAdmin | Kind::FormAdmin, Token("admin-token") | Ann) => None,
         (Kind::ReadAdmin | Kind::ChangeAdmin | Kind::FormAdmin, _) => Some(403),
         (Kind::FormOwn, _) => Some(400),
