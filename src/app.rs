@@ -1,6 +1,7 @@
 //! Boot and stop. Puts the rooms together, in order: log, settings, secrets, store, clock, door, sockets, engine, web; and ends them:
 //! HTTP, workers, store. Decides nothing else: every failure is a sentence and an exit code.
 
+mod agent;
 mod demonstration;
 mod keys;
 mod logging;
@@ -61,7 +62,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Demo(args) => demonstration::run(args).await,
         Command::Tool(tool) => {
             let _logs = Logs::start("warn")?;
-            cli::run(&cli.config, tool, identify).await
+            cli::run(&cli.config, tool, (identify, agent::courier)).await
         }
     }
 }

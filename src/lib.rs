@@ -9,15 +9,15 @@
 //! main.rs      parse, and hand over
 //! app.rs       boot and stop on one screen: settings, store, clock, door, engine, web
 //! clock.rs     the only file that reads a clock: a steady timeline that survives restarts, and the wall
-//! cli/         the commands; talk to a running appliance through its socket, else open the file
+//! cli/         the commands; talk to a running appliance through its socket, else open the file; an agent's hand, which is lent its way
 //! mqtt/        tells a broker how everything stands, for Home Assistant; the only room that knows rumqttc
 //! web/         pages, JSON API and its document, events, metrics; the only room that knows axum, askama and Fluent
 //! engine/      the shell: the one fetch path, poller, jobs, events, webhooks; the read models that every surface renders
 //! store/       one redb file, one writer, snapshot readers; the only room that knows redb
-//! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; the keyring; webhooks; the only room that knows reqwest and the secrets
+//! upstream/    the door: send(Permit, Request) -> Reply, open(Permit, Request) -> events, renew(Permit) -> Renewal; the keyring; webhooks; an agent's way to its appliance; the only room that knows reqwest and the secrets
 //! config/      larder.toml, recipes and environment become validated settings
 //! recipes/     what is known about providers, as data: TOML, embedded; a user's own lie beside larder.toml
-//! rules/       pure decisions: attempts, budget, line, schedule, breaker, throttle, classify, ending, extract, intake, paging, feed, reconcile, complete, lifecycle,
+//! rules/       pure decisions: attempts, budget, line, schedule, breaker, throttle, classify, ending, extract, intake, spool, paging, feed, reconcile, complete, lifecycle,
 //!              freshness, plan, delivery, trial, gateway, stream, succession, backup
 //! domain/      the nouns: ids, time, limits, charges, targets, items, jobs, events
 //! demo/        simulated providers on loopback, for `larder demo` and the tests

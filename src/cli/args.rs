@@ -1,6 +1,7 @@
 //! What can be typed: clap's derive, and the examples that `--help` shows. Does nothing.
 
 use super::config::{self, ConfigCommand};
+use super::push::{self, PushArgs};
 use crate::domain::target::Phase;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -92,6 +93,9 @@ pub enum Tool {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Hand an answer that was given here to an appliance elsewhere: kept on the disk until that has it.
+    #[command(after_help = push::EXAMPLES)]
+    Push(PushArgs),
     /// Create, list and revoke the tokens that programs need.
     #[command(after_help = TOKEN_EXAMPLES)]
     Token {
@@ -387,6 +391,8 @@ mod tests {
             "larder config export",
             "larder config import other.toml --dry-run",
             "larder token list",
+            "larder push --connection cellar --target pump -",
+            "larder push --retry-refused",
             "larder token revoke 7",
             "larder operator list --json",
             "larder operator reset --name ann",
@@ -408,6 +414,7 @@ mod tests {
             "larder token create --name x",
             "larder token create --name x --role king",
             "larder token revoke three",
+            "larder push --connection cellar",
             "larder operator",
             "larder operator reset ann",
             "larder demo --listen here",
@@ -442,6 +449,7 @@ mod tests {
             "target",
             "operator",
             "config",
+            "push",
             "token",
         ] {
             let error = parse(&format!("larder {command} --help")).expect_err("help");

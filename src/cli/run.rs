@@ -3,13 +3,14 @@
 use super::args::Tool;
 use super::check::Identify;
 use super::ending::{Ending, Failure, Outcome};
+use super::push::Lend;
 use super::text::show;
-use super::{backup, check, config as configuration, controls, operator, recipes, restore, status, token};
+use super::{backup, check, config as configuration, controls, operator, push, recipes, restore, status, token};
 use crate::config::{self, Settings};
 use std::path::Path;
 
 /// Answers everything that is not `serve` or `demo`.
-pub async fn run(config: &Path, tool: Tool, identify: Identify) -> Outcome {
+pub async fn run(config: &Path, tool: Tool, (identify, lend): (Identify, Lend)) -> Outcome {
     match tool {
         Tool::Recipes(args) => recipes::run(config, args),
         Tool::Check(format) => check::run(config, format, identify).await,
@@ -22,6 +23,7 @@ pub async fn run(config: &Path, tool: Tool, identify: Identify) -> Outcome {
         Tool::Target(args) => controls::target(&settings(config)?.server, args).await,
         Tool::Operator { command } => operator::run(&settings(config)?.server, command).await,
         Tool::Config { command } => configuration::run(&settings(config)?.server, command).await,
+        Tool::Push(args) => push::run(args, lend).await,
         Tool::Token { command } => token::run(&settings(config)?.server, command).await,
     }
 }

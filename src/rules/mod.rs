@@ -28,6 +28,7 @@ pub mod quota;
 pub mod ratelimit;
 pub mod reconcile;
 pub mod schedule;
+pub mod spool;
 pub mod stream;
 pub mod succession;
 pub mod template;

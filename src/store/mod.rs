@@ -45,6 +45,7 @@ mod sealed;
 mod sentences;
 mod shelved;
 mod shield;
+pub mod spool;
 mod stood;
 mod stored;
 mod sums;
@@ -203,7 +204,6 @@ pub enum Write {
     Stood(ConnectionKey, Stood),
     /// How it stood so long ago is forgotten.
     ForgetStood(ConnectionKey, Steady),
-    /// An answer that was pushed.
     Observe(ConnectionKey, Observation),
     ForgetObservation(ConnectionKey, Steady, String),
     /// An answer of the gateway.

@@ -2,6 +2,7 @@
 //! The only room that knows reqwest: `send(Permit, Request) -> Reply`, `pass(Permit, Passing) -> Passed`, `open(Permit, Request) -> Opened`,
 //! `renew(Permit) -> Renewal`. One request, one permit; follows nothing by itself.
 
+pub mod agent;
 pub mod arrivals;
 pub mod boundary;
 mod clients;

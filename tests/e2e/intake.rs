@@ -123,3 +123,60 @@ async fn what_cannot_be_taken_in_is_refused_with_a_sentence_and_changes_nothing(
     assert_eq!((&view["items"][0]["fields"]["bar"], &view["generation"]), (&json!(2.0), &json!(2)), "{view}");
     app.kept_its_secrets();
 }
+
+/// `larder push ...` to this address, with this token and the spool of this appliance's folder.
+fn hand(app: &TestApp, more: &[&str]) -> Vec<String> {
+    let spool = app.folder().join("push.redb").display().to_string();
+    let token = app.folder().join("agent.token").display().to_string();
+    let fixed = ["push", "--spool", &spool, "--token-file", &token];
+    fixed.into_iter().chain(more.iter().copied()).map(str::to_owned).collect()
+}
+
+async fn pushes(app: &TestApp, more: &[&str]) -> crate::support::app::Said {
+    let all = hand(app, more);
+    app.larder(&all.iter().map(String::as_str).collect::<Vec<_>>()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_killed_loses_nothing_and_delivers_each_answer_once() {
+    let provider = FakeProvider::unlimited().await;
+    let app = TestApp::start(cellar(&provider)).await;
+    let token = agent(&app, "default").await;
+    std::fs::write(app.folder().join("agent.token"), format!("{token}\n")).expect("a file of the test");
+    let write = |bar: f64| {
+        let file = app.folder().join("pump.json");
+        std::fs::write(&file, json!({ "pumps": [{ "id": "1", "bar": bar }] }).to_string()).expect("a file of the test");
+        file.display().to_string()
+    };
+    let about = ["--connection", "cellar", "--target", "pump", "--as-of"];
+
+    // An appliance that hears and does not answer: the agent is killed while it waits.
+    let silent =
+        crate::support::script::Script::answering_after(secs(60), |_| crate::support::wire::http(200, &[], b"{}"))
+            .await;
+    let (file, at) = (write(1.5), ago(30));
+    let all = hand(&app, &[&about[..], &[&at, &file, "--to", &silent.base_url()]].concat());
+    let mut child = app.begins(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    eventually("the silent one is asked", SOON, || async { (!silent.asked().is_empty()).then_some(()) }).await;
+    child.kill().expect("it runs");
+    child.wait().expect("it ran");
+
+    // Another one finds nobody at home: it is told, and kept.
+    let (file, at) = (write(2.5), ago(20));
+    let nobody = format!("http://127.0.0.1:{}", crate::support::process::free_port());
+    let said = pushes(&app, &[&about[..], &[&at, &file, "--to", &nobody]].concat()).await.expect(1);
+    assert!(said.stderr.contains("2 observations wait") && said.stderr.contains("no connection"), "{}", said.stderr);
+
+    // The real one has both, each once.
+    let here = format!("http://{}", app.address);
+    let delivered = eventually("both are delivered", SOON, || async {
+        let said = pushes(&app, &["--to", &here]).await;
+        (said.code == Some(0)).then_some(said)
+    })
+    .await;
+    assert!(delivered.stderr.contains("2 observations delivered"), "{}", delivered.stderr);
+    let view = app.target("cellar", "pump").await;
+    assert_eq!((&view["items"][0]["fields"]["bar"], &view["generation"]), (&json!(2.5), &json!(2)), "{view}");
+    assert!(pushes(&app, &["--to", &here]).await.expect(0).all().is_empty(), "nothing waits, and nothing is said");
+    assert!(!said.all().contains(&token) && !delivered.all().contains(&token), "the token is nowhere");
+}
