@@ -73,7 +73,7 @@ pub enum Telling {
     Anew,
     /// Stays true however late it is read: the instant alone.
     Kept,
-    /// The text of a [`Sentence`](super::view::Sentence): instants alone, and apart from the words.
+    /// The text of a [`Sentence`]: instants alone, and apart from the words.
     Apart,
 }
 

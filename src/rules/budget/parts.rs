@@ -2,7 +2,7 @@
 //! is spent.
 //!
 //! A *share* is what an organization can count on. What it does not use of it is lent, and comes back: what it used within a
-//! window before is held for it (see [`super::lending`]), and a floor is never lent. Of those who ask more than their shares,
+//! window before is held for it (see `lending`), and a floor is never lent. Of those who ask more than their shares,
 //! none has more than its weight gives it.
 
 use crate::domain::ids::Organization;
